@@ -1,0 +1,7 @@
+//! How good is it? Problems, trials, records and summaries of the benchmark.
+#![forbid(unsafe_code)]
+
+mod error;
+pub mod problem;
+
+pub use error::Error;

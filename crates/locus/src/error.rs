@@ -1,0 +1,163 @@
+//! Everything that can go wrong in the library, as one type.
+
+/// Why a call was refused. Whatever was refused changed nothing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A policy needs at least one feature and one action.
+    #[error(
+        "a policy needs at least one feature and one action, found {n_features} features and {n_actions} actions"
+    )]
+    EmptyShape {
+        /// Features asked for.
+        n_features: usize,
+        /// Actions asked for.
+        n_actions: usize,
+    },
+    /// The context is too short or too long.
+    #[error("context has {found} features but the policy was built for {expected}")]
+    ContextLength {
+        /// Length of the context.
+        found: usize,
+        /// Length that the policy was built for.
+        expected: usize,
+    },
+    /// A feature is NaN or infinite.
+    #[error("feature {index} of the context is {value}, expected a finite number")]
+    NonFiniteFeature {
+        /// Where in the context.
+        index: usize,
+        /// What stands there.
+        value: f32,
+    },
+    /// There is no such action.
+    #[error("action is {found} but the policy was built for {n_actions} actions, 0 to {}", n_actions - 1)]
+    ActionOutOfRange {
+        /// The action.
+        found: usize,
+        /// How many there are.
+        n_actions: usize,
+    },
+    /// The reward is NaN, infinite, or beyond what an `f32` holds.
+    #[error("reward is {found}, expected a finite number between -3.4e38 and 3.4e38")]
+    RewardOutOfRange {
+        /// The reward.
+        found: f64,
+    },
+    /// The text does not name a policy: `id[@preset][key=value,…]` was expected.
+    #[error("policy `{text}`: {problem}; expected `id`, `id@preset` or `id[key=value,…]`")]
+    PolicySyntax {
+        /// The whole text.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// No policy has this id.
+    #[error("no policy is called `{id}`; there are {known}")]
+    UnknownPolicy {
+        /// The id asked for.
+        id: String,
+        /// The ids that exist.
+        known: String,
+    },
+    /// The policy has no preset of this name.
+    #[error("policy `{id}` has no preset `{preset}`; it has {known}")]
+    UnknownPreset {
+        /// The policy.
+        id: String,
+        /// The preset asked for.
+        preset: String,
+        /// The presets that exist.
+        known: String,
+    },
+    /// The policy has no setting of this name.
+    #[error("policy `{id}` has no setting `{key}`; it has {known}")]
+    UnknownKey {
+        /// The policy.
+        id: String,
+        /// The setting asked for.
+        key: String,
+        /// The settings that exist.
+        known: String,
+    },
+    /// A setting has the wrong type or lies out of range.
+    #[error("policy `{id}`: `{key}` is `{value}`, expected {expected}")]
+    InvalidSetting {
+        /// The policy.
+        id: String,
+        /// The setting.
+        key: String,
+        /// Its value.
+        value: String,
+        /// Type and range.
+        expected: String,
+    },
+    /// Numbers overflowed or became NaN inside the policy.
+    #[error("{place} gave {found} in round {round}; the policy did not act on it")]
+    Numeric {
+        /// Which computation.
+        place: String,
+        /// What came out.
+        found: f64,
+        /// The round of the request or outcome.
+        round: u64,
+    },
+    /// The bytes are not a saved policy at all.
+    #[error("not a saved policy: expected a file that begins with `LOCUSPOL`, found {found}")]
+    NotASavedPolicy {
+        /// How the bytes begin.
+        found: String,
+    },
+    /// The policy was saved by a newer Locus.
+    #[error(
+        "the policy was saved in format {found}, but this version of locus reads formats up to {newest}; load it with a newer version"
+    )]
+    FutureFormat {
+        /// The format of the file.
+        found: u32,
+        /// The newest format that is understood.
+        newest: u32,
+    },
+    /// The saved policy is cut short, was altered, or contradicts itself.
+    #[error("the saved policy is damaged: {problem}; load another copy of it")]
+    DamagedPolicy {
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// The request or outcome was at fault: the next one may be fine.
+    pub fn is_invalid_input(&self) -> bool {
+        matches!(
+            self,
+            Self::ContextLength { .. }
+                | Self::NonFiniteFeature { .. }
+                | Self::ActionOutOfRange { .. }
+                | Self::RewardOutOfRange { .. }
+        )
+    }
+
+    /// The policy's text, settings or shape were at fault.
+    pub fn is_invalid_config(&self) -> bool {
+        matches!(
+            self,
+            Self::EmptyShape { .. }
+                | Self::PolicySyntax { .. }
+                | Self::UnknownPolicy { .. }
+                | Self::UnknownPreset { .. }
+                | Self::UnknownKey { .. }
+                | Self::InvalidSetting { .. }
+        )
+    }
+
+    /// The policy's own numbers broke down.
+    pub fn is_numeric(&self) -> bool {
+        matches!(self, Self::Numeric { .. })
+    }
+
+    /// The saved policy could not be read.
+    pub fn is_invalid_file(&self) -> bool {
+        matches!(self, Self::NotASavedPolicy { .. } | Self::FutureFormat { .. } | Self::DamagedPolicy { .. })
+    }
+}

@@ -1,0 +1,41 @@
+//! How is an action chosen, and learned?
+
+use std::sync::Arc;
+
+use crate::{Choice, Error, Outcome, Request, Shape};
+
+/// Something that can decide; safe to share between threads, unable to learn.
+pub trait Choose: Send + Sync {
+    /// The policy in canonical form, for records, tables and files: `lin-full-post[prior_precision=1]`.
+    fn name(&self) -> &str;
+
+    /// Width of the contexts and number of actions that it was built for.
+    fn shape(&self) -> Shape;
+
+    /// Decides for one request. **Samples**, from the stream of its seed for the request's round. Does not
+    /// block, and does not allocate once its thread has made a decision of this size.
+    fn choose(&self, request: Request<'_>) -> Result<Choice, Error>;
+}
+
+/// A decision rule that learns from bandit feedback.
+pub trait Policy: Choose {
+    /// Takes in one outcome and perhaps trains. On an error nothing has changed.
+    fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error>;
+
+    /// What [`Choose::choose`] needs, frozen: it goes on deciding while this policy learns.
+    fn snapshot(&self) -> Arc<dyn Choose>;
+
+    /// The whole policy as a versioned, checksummed file; [`load`](crate::load) carries on from it without a
+    /// trace.
+    fn save(&self) -> Vec<u8>;
+}
+
+/// What a call of [`Policy::learn`] did beyond taking note; the default is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct FitReport {
+    /// Minibatches that were trained on.
+    pub minibatches: u32,
+    /// Mean loss over these minibatches.
+    pub mean_loss: Option<f64>,
+}

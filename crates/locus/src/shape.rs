@@ -1,0 +1,38 @@
+//! The two sizes that a problem and a policy must agree on.
+
+use crate::Error;
+
+/// How wide a context is and how many actions there are to choose from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// C, the number of features of a context.
+    pub n_features: usize,
+    /// A, the number of actions; actions are `0..n_actions`.
+    pub n_actions: usize,
+}
+
+impl Shape {
+    /// A shape of `n_features` features and `n_actions` actions.
+    pub const fn new(n_features: usize, n_actions: usize) -> Self {
+        Self { n_features, n_actions }
+    }
+
+    /// Fails unless there is something to look at and something to choose.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        if self.n_features == 0 || self.n_actions == 0 {
+            return Err(Error::EmptyShape { n_features: self.n_features, n_actions: self.n_actions });
+        }
+        Ok(())
+    }
+
+    /// Fails unless `context` has the right length and every feature is finite.
+    pub(crate) fn check_context(self, context: &[f32]) -> Result<(), Error> {
+        if context.len() != self.n_features {
+            return Err(Error::ContextLength { found: context.len(), expected: self.n_features });
+        }
+        match context.iter().position(|feature| !feature.is_finite()) {
+            Some(index) => Err(Error::NonFiniteFeature { index, value: context[index] }),
+            None => Ok(()),
+        }
+    }
+}
