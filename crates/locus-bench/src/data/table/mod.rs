@@ -211,8 +211,7 @@ impl<R: Read> TableReader<R> {
         if record.len() == n_columns {
             return Ok(());
         }
-        let problem =
-            format!("found {} cells, expected {n_columns} as in the rest of the table", record.len());
+        let problem = format!("the row has {} cells, expected {n_columns}", record.len());
         Err(Error::InvalidRow { file: self.records.file().to_owned(), line, problem })
     }
 

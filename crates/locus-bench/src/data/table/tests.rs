@@ -76,7 +76,7 @@ fn wrong_cells_rows_and_files_are_named() {
         let found = read(&format!("x,y\n{huge},a\n"));
         assert!(found.contains(&expected), "{found}");
     }
-    assert_eq!(read("x,y\n1,a\n1\n"), "t.csv, line 3: found 1 cells, expected 2 as in the rest of the table");
+    assert_eq!(read("x,y\n1,a\n1\n"), "t.csv, line 3: the row has 1 cells, expected 2");
     assert_eq!(read("x,y,z\n1,a,b\n"), "t.csv: the header names 3 columns, expected 2");
     assert_eq!(read(""), "t.csv: the file is empty, expected a header and rows");
     assert_eq!(read("x,y\n\n"), "t.csv: the file has a header but no rows");
