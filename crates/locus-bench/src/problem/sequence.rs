@@ -12,7 +12,7 @@ pub struct Sequence {
     contexts: Vec<f32>,
     /// [T, A], realised.
     rewards: Vec<f64>,
-    /// [T], what the regret of a step is measured against.
+    /// `[T]`, what the regret of a step is measured against.
     best_rewards: Vec<f64>,
 }
 

@@ -18,8 +18,8 @@ struct OwnRounds {
     rounds: Sequence,
 }
 
-/// Makes a problem of an `.npz` archive with the arrays `contexts` [T, C], `rewards` [T, A] and, if there is
-/// one, `optimal` [T]: the best expected reward, against which regret is measured; otherwise the best reward
+/// Makes a problem of an `.npz` archive with the arrays `contexts` `[T, C]`, `rewards` `[T, A]` and, if there is
+/// one, `optimal` `[T]`: the best expected reward, against which regret is measured; otherwise the best reward
 /// of the round is. The problem is called by the file's stem, and all its trials are alike.
 pub fn load_npz(path: &Path) -> Result<Loaded, Error> {
     let mut npz = Npz::open(path)?;
