@@ -3,7 +3,7 @@
 //! Everything is read as a stream, once, and nothing is believed before it was seen: a header that promises a
 //! gigabyte allocates nothing until the bytes arrive. [`DataFile`] finds and decompresses, and takes the
 //! checksum in passing; [`table`] turns delimited text into columns; [`npy`] and [`npz`] read and write numpy's
-//! files; [`catalog`] knows the benchmark's own files and [`inspect`] looks which of them a folder holds.
+//! files; [`catalog`] knows the benchmark's own files and [`inspect()`] looks which of them a folder holds.
 //!
 //! What the numbers mean is not decided here, but in [`problem`](crate::problem).
 

@@ -62,3 +62,36 @@ impl Problem for Financial {
         Ok(sequence)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::problem::load;
+    use locus::Seed;
+
+    #[test]
+    fn contexts_are_days_of_the_file_and_regret_is_against_the_best_expected_return() {
+        let folder = tempfile::tempdir().unwrap();
+        // On day d every stock gains d, so the expected returns are d times what the portfolios hold in sum.
+        let day = |day: usize| vec![format!("{day}.0e0"); 21].join(" ");
+        let text = format!("A,B,C\n{}\n{}\n{}\n", day(1), day(2), day(4));
+        std::fs::write(folder.path().join("raw_stock_contexts"), text).unwrap();
+        let problem = load("financial", Some(folder.path())).unwrap().problem;
+        assert_eq!(problem.max_steps(), Some(3));
+        let sequence = problem.sequence(3, Seed::new(1)).unwrap();
+        let mut gains: Vec<f32> = sequence.rounds().map(|round| round.context[0]).collect();
+        gains.sort_by(f32::total_cmp);
+        assert_eq!(gains, [1.0, 2.0, 4.0]);
+        let unit = sequence.round(0).best_reward / f64::from(sequence.round(0).context[0]);
+        for round in sequence.rounds() {
+            assert!(round.context.iter().all(|&x| x == round.context[0]));
+            assert!((round.best_reward - unit * f64::from(round.context[0])).abs() < 1e-12);
+            assert!(!round.rewards.contains(&round.best_reward));
+            let best = round.rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            assert!((best - round.best_reward).abs() < 0.5);
+        }
+        assert_ne!(
+            problem.sequence(3, Seed::new(2)).unwrap().round(0).best_reward,
+            sequence.round(0).best_reward
+        );
+    }
+}

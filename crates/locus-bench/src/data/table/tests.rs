@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
+use super::reader::is_missing;
 use super::*;
+use crate::Error;
 
 use Kind::{Category, Dropped, Label, Number};
 
