@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use locus::{Seed, Shape};
 
-    const TEXT: &str = "size,color,0,kind\n1,red,5,a\n2,blue,6,b\n?,red,7,a\n3,2,8,NA\n4,red,9,b\n";
+    const TEXT: &str = "size,color,0,kind\n1,red,5,a\n2,blue,6,b\n?,red,7,a\n3,2,8,NA\n4,red,5,b\n";
 
     fn load(text: &str, label: &str) -> Result<Loaded, Error> {
         let folder = tempfile::tempdir().unwrap();
@@ -98,8 +98,8 @@ mod tests {
     fn the_label_is_found_by_name_then_by_number() {
         let shape = |label| load(TEXT, label).unwrap().problem.shape();
         assert_eq!(shape("3"), shape("kind"));
-        // The third column is called `0`, and its classes are the numbers 5, 6 and 9.
-        assert_eq!(shape("0"), Shape::new(1 + 2 + 2, 3));
+        // The third column is called `0` and has two classes, 5 and 6; column 0 would have three.
+        assert_eq!(shape("0"), Shape::new(1 + 2 + 2, 2));
         assert_eq!(shape("1").n_actions, 2);
         for label in ["sort", "4", "-1", ""] {
             let error = load(TEXT, label).unwrap_err();
