@@ -1,11 +1,36 @@
 //! What policies are tried on.
 //!
 //! A [`Problem`] is loaded once per run and shared by all trials; it deals out a [`Sequence`] for each trial,
-//! in which every reward of every action is known in hindsight.
+//! in which every reward of every action is known in hindsight. Eleven are built in ([`INFOS`] lists them),
+//! eight of which need a data file; [`load_csv`] and [`load_npz`] make a problem of anybody's own data.
+//!
+//! A trial's chance comes in streams of the trial's seed, one per purpose: `rows` (which rows of a file),
+//! `columns` (which of them are rewards), `contexts` (generated ones), `model` (hidden coefficients) and
+//! `rewards` (noise and luck).
+
+mod registry;
+mod sequence;
+
+mod adult;
+mod census;
+mod classification;
+mod covertype;
+mod financial;
+mod jester;
+mod linear;
+mod mushroom;
+mod one_hot;
+mod own;
+mod statlog;
+mod wheel;
 
 use locus::{Seed, Shape};
 
 use crate::Error;
+
+pub use own::{load_csv, load_npz};
+pub use registry::{FileUsed, INFOS, Loaded, ProblemInfo, info, load};
+pub use sequence::{Round, Sequence};
 
 /// A source of trials: a data file, or a rule that generates rounds.
 pub trait Problem: Send + Sync {
@@ -19,28 +44,20 @@ pub trait Problem: Send + Sync {
     fn max_steps(&self) -> Option<usize>;
 
     /// The rounds of the trial with this seed: the same seed and number of steps give the same rounds.
+    ///
+    /// **Samples**, and allocates all rounds at once. Fails for 0 steps and for more than
+    /// [`max_steps`](Self::max_steps).
     fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error>;
 }
 
-/// The rounds of one trial, the same for every policy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sequence {
-    shape: Shape,
-    /// [T, C]
-    contexts: Vec<f32>,
-    /// [T, A], realised.
-    rewards: Vec<f64>,
-    /// [T], what the regret of a step is measured against.
-    best_rewards: Vec<f64>,
-}
-
-/// One round of a [`Sequence`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Round<'a> {
-    /// What the policy sees.
-    pub context: &'a [f32],
-    /// The realised reward of every action; the policy sees that of its choice.
-    pub rewards: &'a [f64],
-    /// What the regret of this step is measured against.
-    pub best_reward: f64,
+/// Fails unless `problem` can have a trial of so many steps.
+fn check_steps(problem: &dyn Problem, steps: usize) -> Result<(), Error> {
+    let name = || problem.name().to_owned();
+    if steps == 0 {
+        return Err(Error::NoSteps { problem: name() });
+    }
+    match problem.max_steps() {
+        Some(rows) if steps > rows => Err(Error::TooManySteps { problem: name(), rows, steps }),
+        _ => Ok(()),
+    }
 }
