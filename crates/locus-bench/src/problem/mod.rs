@@ -29,7 +29,7 @@ use locus::{Seed, Shape};
 use crate::Error;
 
 pub use own::{load_csv, load_npz};
-pub use registry::{FileUsed, INFOS, Loaded, ProblemInfo, info, load};
+pub use registry::{FileUsed, INFOS, Loaded, ProblemInfo, info, is_available, load};
 pub use sequence::{Round, Sequence};
 
 /// A source of trials: a data file, or a rule that generates rounds.

@@ -103,6 +103,12 @@ impl std::fmt::Debug for Loaded {
     }
 }
 
+/// Whether [`load`] would find the file that the problem needs; true where it needs none.
+pub fn is_available(name: &str, data_dir: Option<&Path>) -> Result<bool, Error> {
+    let Some(file) = info(name)?.file() else { return Ok(true) };
+    Ok(data_dir.is_some_and(|folder| DataFile::find(folder, file).is_ok()))
+}
+
 /// Loads the built-in problem of this name; its file, if it needs one, is looked for in `data_dir`.
 pub fn load(name: &str, data_dir: Option<&Path>) -> Result<Loaded, Error> {
     let info = info(name)?;
@@ -172,6 +178,11 @@ mod tests {
         let error = load("adult", Some(folder.path())).unwrap_err();
         assert!(error.is_not_found());
         assert!(error.to_string().contains("adult.full.zst"), "{error}");
+        assert!(!is_available("adult", Some(folder.path())).unwrap());
+        assert!(!is_available("adult", None).unwrap());
+        assert!(is_available("wheel", None).unwrap());
+        std::fs::write(folder.path().join("adult.full.gz"), "").unwrap();
+        assert!(is_available("adult", Some(folder.path())).unwrap());
     }
 
     #[test]
