@@ -3,6 +3,8 @@
 //! A [`Problem`] is loaded once per run and shared by all trials; it deals out a [`Sequence`] for each trial,
 //! in which every reward of every action is known in hindsight.
 
+use std::sync::Arc;
+
 use locus::{Seed, Shape};
 
 use crate::Error;
@@ -43,4 +45,63 @@ pub struct Round<'a> {
     pub rewards: &'a [f64],
     /// What the regret of this step is measured against.
     pub best_reward: f64,
+}
+
+impl Sequence {
+    /// A sequence of `best_rewards.len()` rounds.
+    pub fn new(
+        shape: Shape,
+        contexts: Vec<f32>,
+        rewards: Vec<f64>,
+        best_rewards: Vec<f64>,
+    ) -> Result<Self, Error> {
+        Ok(Self { shape, contexts, rewards, best_rewards })
+    }
+
+    /// T, the number of rounds.
+    pub fn len(&self) -> usize {
+        self.best_rewards.len()
+    }
+
+    /// Whether there is no round at all.
+    pub fn is_empty(&self) -> bool {
+        self.best_rewards.is_empty()
+    }
+
+    /// Width of the contexts and number of actions.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Round `t`, from 0. Panics if there is no such round.
+    pub fn round(&self, t: usize) -> Round<'_> {
+        let Shape { n_features, n_actions } = self.shape;
+        Round {
+            context: &self.contexts[t * n_features..(t + 1) * n_features],
+            rewards: &self.rewards[t * n_actions..(t + 1) * n_actions],
+            best_reward: self.best_rewards[t],
+        }
+    }
+}
+
+/// A problem, and where it came from.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The problem, shared by all trials.
+    pub problem: Arc<dyn Problem>,
+    /// The files that it was read from.
+    pub files: Vec<FileUsed>,
+    /// What whoever runs it should know, e.g. how many rows were dropped.
+    pub notes: Vec<String>,
+}
+
+/// A data file that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileUsed {
+    /// Its name, without folder.
+    pub name: String,
+    /// Checksum of the uncompressed bytes, in hexadecimal.
+    pub sha256: String,
+    /// Whether the checksum is the known one, where one is known.
+    pub known: Option<bool>,
 }

@@ -1,6 +1,10 @@
 //! How is an action chosen, and learned?
 
+mod registry;
+
 use std::sync::Arc;
+
+pub use registry::PolicySpec;
 
 use crate::{Choice, Error, Outcome, Request, Shape};
 
@@ -25,7 +29,7 @@ pub trait Policy: Choose {
     /// What [`Choose::choose`] needs, frozen: it goes on deciding while this policy learns.
     fn snapshot(&self) -> Arc<dyn Choose>;
 
-    /// The whole policy as a versioned, checksummed file; [`load`](crate::load) carries on from it without a
+    /// The whole policy as a versioned, checksummed file; `load` carries on from it without a
     /// trace.
     fn save(&self) -> Vec<u8>;
 }

@@ -1,0 +1,3 @@
+//! Reading and writing data files.
+
+pub mod npy;
