@@ -24,7 +24,8 @@ impl Element for u32 {
 
 /// The bytes of a file that holds `values` as an array of one dimension.
 pub fn write<T: Element>(values: &[T]) -> Vec<u8> {
-    let mut header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", T::DESCR, values.len());
+    let mut header =
+        format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", T::DESCR, values.len());
     // Magic, version and length take 10 bytes; the numbers begin at a multiple of 64.
     while (10 + header.len() + 1) % 64 != 0 {
         header.push(' ');

@@ -56,7 +56,10 @@ impl FromStr for PolicySpec {
             None => (text, None),
         };
         if !["uniform", "lin-full-post"].contains(&id) {
-            return Err(Error::UnknownPolicy { id: id.to_owned(), known: "uniform, lin-full-post".to_owned() });
+            return Err(Error::UnknownPolicy {
+                id: id.to_owned(),
+                known: "uniform, lin-full-post".to_owned(),
+            });
         }
         if settings.is_some_and(|settings| !settings.starts_with("prior_precision=")) {
             return Err(Error::UnknownKey {
