@@ -21,7 +21,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::solvers::{DenseSolveCore, Solve};
 use faer::{Accum, Col, Mat, Par, Side};
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
-use locus_bench::problem::{Problem, Sequence, load};
+use locus_bench::problem::{Sequence, load};
 
 const STEPS: usize = 2000;
 /// Rounds after which the next contender has its turn.
@@ -229,7 +229,8 @@ impl Benchmark {
             let eigen = covariance.self_adjoint_eigen(Side::Lower).expect("an eigendecomposition");
             let values = eigen.S().column_vector();
             let normals = normals(data.dim, rng);
-            let scaled = Col::from_fn(data.dim, |i| (noise_variance * values[i].max(0.0)).sqrt() * normals[i]);
+            let scaled =
+                Col::from_fn(data.dim, |i| (noise_variance * values[i].max(0.0)).sqrt() * normals[i]);
             let draw = mean + eigen.U() * scaled;
             features.transpose() * &draw
         }))

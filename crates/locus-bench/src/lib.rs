@@ -5,4 +5,15 @@ pub mod data;
 mod error;
 pub mod problem;
 
+pub mod observer;
+pub mod trial;
+
+pub mod experiment;
+pub mod record;
+pub mod suite;
+
+pub mod paper;
+pub mod summary;
+
 pub use error::Error;
+pub use experiment::Experiment;

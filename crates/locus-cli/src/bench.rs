@@ -83,8 +83,9 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
     }
     let out = args.out.clone().unwrap_or_else(|| default_out(&suite.name, args));
     let folder = args.data.folder.as_deref();
+    let is_available = |name: &str| problem::is_available(name, folder).unwrap_or(false);
     if args.problems.is_none()
-        && let Some(note) = suite.substitute_census(|name| problem::is_available(name, folder))
+        && let Some(note) = suite.substitute_census(is_available)
     {
         eprintln!("note: {note}");
     }
@@ -115,7 +116,25 @@ fn default_out(suite: &str, args: &BenchArgs) -> PathBuf {
     Path::new("runs").join(name)
 }
 
+/// Loads the problems, once every file that they need is known to be there.
 fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
+    let mut missing = Vec::new();
+    for name in &suite.problems {
+        let info = problem::info(name.trim())?;
+        if !problem::is_available(info.id, folder)? {
+            missing.extend(info.file().map(|file| format!("{file} (for {})", info.id)));
+        }
+    }
+    ensure!(
+        missing.is_empty(),
+        "{} missing: {}; {}, and see `locus data`",
+        if missing.len() == 1 { "a file is" } else { "files are" },
+        missing.join(", "),
+        match folder {
+            Some(folder) => format!("put them into `{}`, plain, .gz or .zst", folder.display()),
+            None => "name the folder that holds them with --data DIR, or set LOCUS_DATA".to_owned(),
+        }
+    );
     let mut problems = Vec::new();
     for name in &suite.problems {
         problems.push(problem::load(name.trim(), folder)?);

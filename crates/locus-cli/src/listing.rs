@@ -17,7 +17,9 @@ pub(crate) fn problems() -> Result<u8> {
             info.id, info.shape.n_features, info.shape.n_actions, "", info.rewards
         ));
     }
-    text.push_str("\nYour own: --csv FILE --label COLUMN for a table, --npz FILE for contexts and rewards.\n");
+    text.push_str(
+        "\nYour own: --csv FILE --label COLUMN for a table, --npz FILE for contexts and rewards.\n",
+    );
     print(&text)?;
     Ok(0)
 }

@@ -1,0 +1,87 @@
+//! How long a run will take, before it is begun.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use locus::PolicySpec;
+
+use super::plan::{Job, Prepared};
+use super::run::without_panic;
+use super::{BuildPolicy, Experiment, Plan};
+use crate::Error;
+use crate::record::Measured;
+use crate::trial::run_trial;
+
+/// What a run would do and how long that takes, roughly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// What the run would do.
+    pub plan: Plan,
+    /// Wall seconds with as many threads as asked for. A policy that slows down as it learns takes longer.
+    pub seconds: f64,
+    /// Policies that could not be tried out, with the error; their trials are not in the estimate.
+    pub unknown: Vec<String>,
+}
+
+/// A probe takes no more steps than this.
+const PROBE_STEPS: usize = 100;
+
+impl Experiment {
+    /// Estimates from recorded trials of the same policy and problem, and where there is none from a probe of
+    /// at most 100 steps. Takes a few seconds at most for quick policies; writes nothing.
+    pub fn estimate(&self) -> Result<Estimate, Error> {
+        self.estimate_with(&PolicySpec::build)
+    }
+
+    /// The same with policies that come from elsewhere.
+    pub fn estimate_with(&self, build: &BuildPolicy<'_>) -> Result<Estimate, Error> {
+        let prepared = self.prepare()?;
+        let mut kinds: BTreeMap<(usize, usize), (&Job, usize)> = BTreeMap::new();
+        for job in &prepared.jobs {
+            kinds.entry((job.problem, job.policy)).or_insert((job, 0)).1 += 1;
+        }
+        let (mut total, mut longest) = (0.0, 0.0_f64);
+        let mut unknown = Vec::new();
+        for (job, count) in kinds.into_values() {
+            let seconds = match recorded_seconds(&prepared, job) {
+                Some(seconds) => Ok(seconds),
+                None => without_panic(|| self.probe(&prepared, job, build)),
+            };
+            match seconds {
+                Ok(seconds) => {
+                    total += seconds * count as f64;
+                    longest = longest.max(seconds);
+                }
+                Err(error) => unknown.push(format!("{} on {}: {error}", job.id.policy, job.id.problem)),
+            }
+        }
+        // However many threads there are, the longest trial runs on one.
+        Ok(Estimate { plan: prepared.plan, seconds: longest.max(total / self.jobs as f64), unknown })
+    }
+
+    fn probe(&self, prepared: &Prepared, job: &Job, build: &BuildPolicy<'_>) -> Result<f64, Error> {
+        let problem = &self.problems[job.problem].problem;
+        let steps = self.steps.min(PROBE_STEPS);
+        let sequence = problem.sequence(steps, job.id.sequence_seed(self.seed))?;
+        let spec = &prepared.policies[job.policy];
+        let mut policy = build(spec, problem.shape(), job.id.policy_seed(self.seed))
+            .map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+        let result = run_trial(&sequence, &mut *policy, &mut (), &AtomicBool::new(false))?;
+        Ok(seconds(&Measured::from(&result)) * self.steps as f64 / steps as f64)
+    }
+}
+
+fn recorded_seconds(prepared: &Prepared, job: &Job) -> Option<f64> {
+    let of_this_kind = prepared
+        .recorded
+        .rows
+        .iter()
+        .filter(|row| row.id.problem == job.id.problem && row.id.policy == job.id.policy)
+        .filter_map(|row| row.outcome.as_ref().ok());
+    let all: Vec<f64> = of_this_kind.map(seconds).collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+}
+
+fn seconds(measured: &Measured) -> f64 {
+    measured.seconds_choosing + measured.seconds_learning
+}

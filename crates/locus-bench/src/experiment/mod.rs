@@ -1,0 +1,101 @@
+//! Many trials: policies × problems × trials, in parallel, resumed where an earlier run ended.
+//!
+//! An [`Experiment`] is plain data. [`Experiment::plan`] says what is missing, [`Experiment::estimate`] how long
+//! that takes, and [`Experiment::run`] does it. Which thread runs a trial, and when, changes nothing in its
+//! result.
+
+mod estimate;
+mod plan;
+mod progress;
+mod run;
+mod sequences;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use locus::{Policy, PolicySpec, Seed, Shape};
+
+use crate::Error;
+use crate::problem::Loaded;
+
+pub use estimate::Estimate;
+pub use plan::{Plan, Warning};
+pub use progress::Progress;
+pub use run::RunOutcome;
+
+/// What to run, and where to write it.
+#[derive(Clone)]
+pub struct Experiment {
+    /// The suite that it came from, for the record.
+    pub suite: String,
+    /// The command line that it came from, for the record.
+    pub command: Vec<String>,
+    /// The problems, each loaded once and shared by all trials.
+    pub problems: Vec<Loaded>,
+    /// The policies. Uniform runs in any case, and first: all others are measured by it.
+    pub policies: Vec<PolicySpec>,
+    /// Trials of each policy on each problem. Must be at least 1.
+    pub trials: usize,
+    /// T, the steps of each trial. Must be at least 1.
+    pub steps: usize,
+    /// Where all chance comes from.
+    pub seed: Seed,
+    /// How many threads run trials. Must be at least 1.
+    pub jobs: usize,
+    /// The folder that everything is written to.
+    pub out: PathBuf,
+}
+
+/// How a policy comes to be; [`Experiment::run_with`] takes another than [`PolicySpec::build`].
+pub type BuildPolicy<'a> =
+    dyn Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync + 'a;
+
+/// The policy that all others are measured by.
+pub const UNIFORM: &str = "uniform";
+
+impl Experiment {
+    /// Fails where the experiment makes no sense, before anything is run or written.
+    fn check(&self) -> Result<(), Error> {
+        let invalid = |problem: String| Err(Error::InvalidExperiment { problem });
+        for (what, number) in [("trials", self.trials), ("steps", self.steps), ("jobs", self.jobs)] {
+            if number == 0 {
+                return invalid(format!("`{what}` is 0, expected at least 1"));
+            }
+        }
+        if self.problems.is_empty() {
+            return invalid("there is no problem to run; name one with --problems".to_owned());
+        }
+        let mut names = HashSet::new();
+        for Loaded { problem, .. } in &self.problems {
+            let name = problem.name();
+            // Line breaks and a byte order mark would not come back from `trials.csv`.
+            if name.is_empty() || name.contains(|letter: char| letter.is_control() || letter == '\u{feff}') {
+                return invalid(format!(
+                    "a problem is called {name:?}, expected a name of visible characters"
+                ));
+            }
+            if !names.insert(name) {
+                return invalid(format!("two problems are called `{name}`; rename the file of one"));
+            }
+            if let Some(rows) = problem.max_steps().filter(|&rows| rows < self.steps) {
+                let steps = self.steps;
+                return invalid(format!(
+                    "problem `{name}` has {rows} rows, but {steps} steps were asked for"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The policies as they are run: Uniform first, each once.
+    fn policies_in_order(&self) -> Result<Vec<PolicySpec>, Error> {
+        let uniform: PolicySpec = UNIFORM.parse().map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+        let mut policies = vec![uniform];
+        for policy in &self.policies {
+            if !policies.contains(policy) {
+                policies.push(policy.clone());
+            }
+        }
+        Ok(policies)
+    }
+}

@@ -1,0 +1,200 @@
+//! What is done, and what is missing.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use locus::PolicySpec;
+
+use super::Experiment;
+use crate::Error;
+use crate::problem::Loaded;
+use crate::record::{
+    FileRecord, Machine, PolicyRecord, ProblemRecord, RUN_FILE, RunFile, Session, Trials, VERSION,
+    read_all_trials, read_run, sequence_checksum,
+};
+use crate::trial::{TrialId, sequence_seed};
+
+/// What a run would do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The trials to run, in this order.
+    pub missing: Vec<TrialId>,
+    /// How many of the trials asked for are done.
+    pub done: usize,
+    /// How many of the missing ones failed before.
+    pub retried: usize,
+    /// What whoever runs it should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Something worth knowing that stops nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Some trials were run by another version, which may have given other results.
+    OtherVersion {
+        /// That version.
+        version: String,
+        /// How many of the trials asked for.
+        trials: usize,
+    },
+    /// The last row of `trials.csv` was cut short, so its trial is run again.
+    TornRow,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherVersion { version, trials } => write!(
+                f,
+                "{trials} of these trials were run by locus {version}, but this is {VERSION}; choose another folder \
+                 with --out to run them again"
+            ),
+            Self::TornRow => {
+                f.write_str("an earlier run ended while it wrote its last row; that trial runs again")
+            }
+        }
+    }
+}
+
+/// One missing trial, by place in the lists of the experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Job {
+    pub(super) id: TrialId,
+    pub(super) problem: usize,
+    pub(super) policy: usize,
+}
+
+/// A plan, and all that carrying it out needs.
+pub(super) struct Prepared {
+    pub(super) plan: Plan,
+    pub(super) jobs: Vec<Job>,
+    pub(super) policies: Vec<PolicySpec>,
+    pub(super) run: RunFile,
+    /// All rows that were recorded, those of other policies and problems too.
+    pub(super) recorded: Trials,
+    /// The rows to begin from, where they are not what the file holds.
+    pub(super) rewritten: Option<Trials>,
+}
+
+impl Experiment {
+    /// What a run would do now. Reads the folder, writes nothing.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        Ok(self.prepare()?.plan)
+    }
+
+    /// Fails where the folder holds another experiment.
+    pub(super) fn prepare(&self) -> Result<Prepared, Error> {
+        self.check()?;
+        let policies = self.policies_in_order()?;
+        let asked = self.describe(&policies)?;
+        let on_disk = read_all_trials(&self.out)?;
+        let run = match read_run(&self.out)? {
+            Some(old) => old.extended(asked, &self.out)?,
+            None if on_disk.as_ref().is_some_and(|trials| !trials.rows.is_empty()) => {
+                let problem =
+                    "missing, though there are trials; without it nobody knows their data".to_owned();
+                return Err(Error::DamagedRunFile { path: self.out.join(RUN_FILE), problem });
+            }
+            None => asked,
+        };
+        let is_new = on_disk.is_none();
+        let recorded = on_disk.unwrap_or_default();
+        if let Some(row) = recorded.rows.first()
+            && (row.seed, row.steps) != (run.seed, run.steps)
+        {
+            let problem = format!(
+                "says seed {} and {} steps, but trials.csv has seed {} and {} steps",
+                run.seed, run.steps, row.seed, row.steps
+            );
+            return Err(Error::DamagedRunFile { path: self.out.join(RUN_FILE), problem });
+        }
+
+        let rows: HashMap<&TrialId, _> = recorded.rows.iter().map(|row| (&row.id, row)).collect();
+        let mut jobs = self.all_jobs(&policies);
+        let n_asked = jobs.len();
+        let mut other_versions: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut failed_before = 0;
+        jobs.retain(|job| match rows.get(&job.id) {
+            Some(row) if row.outcome.is_ok() => {
+                if row.version != VERSION {
+                    *other_versions.entry(&row.version).or_default() += 1;
+                }
+                false
+            }
+            Some(_) => {
+                failed_before += 1;
+                true
+            }
+            None => true,
+        });
+        let mut warnings: Vec<Warning> = other_versions
+            .into_iter()
+            .map(|(version, trials)| Warning::OtherVersion { version: version.to_owned(), trials })
+            .collect();
+        if recorded.is_torn {
+            warnings.push(Warning::TornRow);
+        }
+
+        let rewritten =
+            (is_new || recorded.is_torn || failed_before > 0 || recorded.rows.is_empty()).then(|| {
+                let again: HashSet<&TrialId> = jobs.iter().map(|job| &job.id).collect();
+                let rows = recorded.rows.iter().filter(|row| !again.contains(&row.id)).cloned().collect();
+                Trials { rows, is_torn: false }
+            });
+        let plan = Plan {
+            missing: jobs.iter().map(|job| job.id.clone()).collect(),
+            done: n_asked - jobs.len(),
+            retried: failed_before,
+            warnings,
+        };
+        Ok(Prepared { plan, jobs, policies, run, recorded, rewritten })
+    }
+
+    /// All trials, trial by trial, so that a run cut short has compared all policies on all problems; and the
+    /// policies of one trial together, so that its sequence is made once and soon let go.
+    fn all_jobs(&self, policies: &[PolicySpec]) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for trial in 0..self.trials {
+            for (problem_idx, Loaded { problem, .. }) in self.problems.iter().enumerate() {
+                for (policy_idx, policy) in policies.iter().enumerate() {
+                    let id =
+                        TrialId { problem: problem.name().to_owned(), policy: policy.to_string(), trial };
+                    jobs.push(Job { id, problem: problem_idx, policy: policy_idx });
+                }
+            }
+        }
+        jobs
+    }
+
+    /// The experiment as `run.json` knows it. Makes the first sequence of every problem, for its checksum.
+    fn describe(&self, policies: &[PolicySpec]) -> Result<RunFile, Error> {
+        let mut run = RunFile::new(self.seed.number(), self.steps);
+        for Loaded { problem, files, .. } in &self.problems {
+            let first = problem.sequence(self.steps, sequence_seed(self.seed, problem.name(), 0))?;
+            let file = |file: &crate::problem::FileUsed| FileRecord {
+                name: file.name.clone(),
+                sha256: file.sha256.clone(),
+            };
+            run.problems.push(ProblemRecord {
+                name: problem.name().to_owned(),
+                n_features: problem.shape().n_features,
+                n_actions: problem.shape().n_actions,
+                files: files.iter().map(file).collect(),
+                first_trial_sha256: sequence_checksum(&first),
+            });
+        }
+        let policy =
+            |policy: &PolicySpec| PolicyRecord { policy: policy.to_string(), settings: policy.full() };
+        run.policies = policies.iter().map(policy).collect();
+        run.sessions = vec![Session {
+            version: VERSION.to_owned(),
+            suite: self.suite.clone(),
+            command: self.command.clone(),
+            trials: self.trials,
+            jobs: self.jobs,
+            machine: Machine::here(),
+        }];
+        Ok(run)
+    }
+}

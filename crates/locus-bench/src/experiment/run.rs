@@ -1,0 +1,178 @@
+//! Carrying out a plan on several threads.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use locus::PolicySpec;
+
+use super::plan::{Job, Prepared};
+use super::progress::Watch;
+use super::sequences::Sequences;
+use super::{BuildPolicy, Experiment, Progress, Warning};
+use crate::Error;
+use crate::record::{Folder, Measured, TrialRow, VERSION};
+use crate::summary::write_summary;
+use crate::trial::{Stop, TrialResult, run_trial};
+
+/// How a run went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunOutcome {
+    /// Trials that ran to their end.
+    pub ran: usize,
+    /// Trials that an earlier run had done.
+    pub skipped: usize,
+    /// Trials that failed; the next run tries them again.
+    pub failed: Vec<TrialRow>,
+    /// Whether the run was stopped before all trials had ended.
+    pub interrupted: bool,
+    /// What whoever ran it should know.
+    pub warnings: Vec<Warning>,
+}
+
+impl Experiment {
+    /// Runs what is missing and records each trial as it ends; the tables follow in `summary.md`.
+    ///
+    /// **Blocks** until all is done, until `stop` is set, or until a record cannot be written. A trial that
+    /// fails or panics is a row with its error, and the others go on.
+    pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<RunOutcome, Error> {
+        self.run_with(&PolicySpec::build, progress, stop)
+    }
+
+    /// The same with policies that come from elsewhere.
+    pub fn run_with(
+        &self,
+        build: &BuildPolicy<'_>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<RunOutcome, Error> {
+        self.check()?;
+        let folder = Folder::lock(&self.out)?;
+        let Prepared { plan, jobs, policies, run, rewritten, .. } = self.prepare()?;
+        folder.begin(&run, rewritten.as_ref())?;
+        progress.planned(&plan);
+        let crew = Crew {
+            experiment: self,
+            sequences: Sequences::new(&jobs),
+            jobs,
+            policies,
+            build,
+            progress,
+            folder,
+            next: AtomicUsize::new(0),
+            halt: Halt { asked: stop, broken: AtomicBool::new(false) },
+            tally: Mutex::default(),
+        };
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.min(crew.jobs.len()) {
+                scope.spawn(|| crew.work());
+            }
+        });
+        let Tally { ran, failed, broken } = std::mem::take(&mut *crew.tally());
+        if let Some(error) = broken {
+            return Err(error);
+        }
+        write_summary(&self.out)?;
+        let interrupted = ran + failed.len() < crew.jobs.len();
+        Ok(RunOutcome { ran, skipped: plan.done, failed, interrupted, warnings: plan.warnings })
+    }
+}
+
+/// What the threads of a run share.
+struct Crew<'a> {
+    experiment: &'a Experiment,
+    jobs: Vec<Job>,
+    policies: Vec<PolicySpec>,
+    build: &'a BuildPolicy<'a>,
+    progress: &'a dyn Progress,
+    folder: Folder,
+    sequences: Sequences,
+    /// The first job that nobody has taken.
+    next: AtomicUsize,
+    halt: Halt<'a>,
+    tally: Mutex<Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    ran: usize,
+    failed: Vec<TrialRow>,
+    /// Why nothing can be recorded any more.
+    broken: Option<Error>,
+}
+
+/// Ends the trials under way when the user asks, or when nothing can be recorded any more.
+struct Halt<'a> {
+    asked: &'a AtomicBool,
+    broken: AtomicBool,
+}
+
+impl Stop for Halt<'_> {
+    fn is_set(&self) -> bool {
+        self.asked.is_set() || self.broken.is_set()
+    }
+}
+
+impl Crew<'_> {
+    fn work(&self) {
+        while !self.halt.is_set()
+            && let Some(job) = self.jobs.get(self.next.fetch_add(1, Ordering::Relaxed))
+        {
+            self.progress.started(&job.id);
+            let result = match without_panic(|| self.run_job(job)) {
+                Err(Error::Interrupted) => return,
+                result => result.map_err(|error| error.to_string()),
+            };
+            let row = TrialRow {
+                id: job.id.clone(),
+                seed: self.experiment.seed.number(),
+                steps: self.experiment.steps,
+                outcome: result.as_ref().map(Measured::from).map_err(String::clone),
+                version: VERSION.to_owned(),
+            };
+            if let Err(error) = self.folder.record(&row, result.as_ref().ok()) {
+                self.halt.broken.store(true, Ordering::Relaxed);
+                self.tally().broken.get_or_insert(error);
+                return;
+            }
+            self.progress.finished(&row);
+            let mut tally = self.tally();
+            match row.outcome {
+                Ok(_) => tally.ran += 1,
+                Err(_) => tally.failed.push(row),
+            }
+        }
+    }
+
+    fn run_job(&self, job: &Job) -> Result<TrialResult, Error> {
+        let Experiment { problems, steps, seed, .. } = self.experiment;
+        let problem = &problems[job.problem].problem;
+        let slot = self.sequences.take(job);
+        let sequence = slot
+            .get_or_init(|| {
+                problem.sequence(*steps, job.id.sequence_seed(*seed)).map_err(|error| error.to_string())
+            })
+            .as_ref()
+            .map_err(|problem| Error::InvalidExperiment { problem: problem.clone() })?;
+        let mut policy = (self.build)(&self.policies[job.policy], problem.shape(), job.id.policy_seed(*seed))
+            .map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+        run_trial(sequence, &mut *policy, &mut Watch::new(self.progress, &job.id), &self.halt)
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A bug in one policy must not end the trials of the others.
+pub(super) fn without_panic<T>(attempt: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
+        let message = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+            (Some(message), _) => (*message).to_owned(),
+            (_, Some(message)) => message.clone(),
+            _ => "no message".to_owned(),
+        };
+        Err(Error::Panicked { message })
+    })
+}

@@ -1,0 +1,39 @@
+//! What a run leaves behind: one folder, OUT, that can be read, resumed and added to.
+//!
+//! ```text
+//! OUT/run.json          what was run: seed, steps, data checksums, settings, versions, machines
+//! OUT/trials.csv        one row for each finished trial (RFC 4180), written when it ends
+//! OUT/curves/*.npy      two arrays for each trial that did not fail, one number for each step:
+//!                       PROBLEM.POLICY.TRIAL.regret.npy (f64) and PROBLEM.POLICY.TRIAL.action.npy (u32)
+//! OUT/summary.md        the tables, made anew at the end of every run
+//! OUT/.lock             held by the process that writes
+//! ```
+//!
+//! The order of writing is what makes a run safe to kill: a trial's curves are complete before its row is
+//! appended, and the row is one write, so at worst the last line is torn; it is then ignored, and rewritten
+//! when the run goes on. Whole files are written beside their place and renamed.
+//!
+//! Summaries read [`read_trials`] alone: they need neither policies nor problems.
+
+mod curves;
+mod folder;
+mod run_file;
+mod trials;
+
+pub use curves::{CurvePaths, curve_paths};
+pub(crate) use folder::{Folder, replace_file};
+pub(crate) use run_file::sequence_checksum;
+pub use run_file::{FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, Session, read_run};
+pub use trials::{COLUMNS, Measured, TrialRow, read_trials};
+pub(crate) use trials::{Trials, read_all_trials};
+
+/// The file with one row for each trial, within OUT.
+pub const TRIALS_FILE: &str = "trials.csv";
+/// The file that says what was run, within OUT.
+pub const RUN_FILE: &str = "run.json";
+/// The folder of the arrays, within OUT.
+pub const CURVES_FOLDER: &str = "curves";
+/// The tables, within OUT.
+pub const SUMMARY_FILE: &str = "summary.md";
+/// The version that is written into every record.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

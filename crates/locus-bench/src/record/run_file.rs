@@ -1,0 +1,339 @@
+//! `run.json`: what was run in a folder, and what may be added to it.
+//!
+//! The trials of a folder are compared with each other, so they must be of one seed, one number of steps and the
+//! same data. Files are told by their checksums, and what was made of them (a label column, say) by that of
+//! the first trial's rounds. The types here are the file's own; a change that older readers would
+//! misunderstand raises [`FORMAT`].
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::RUN_FILE;
+use crate::Error;
+use crate::problem::Sequence;
+
+/// The format that is written; older and equal ones are read.
+const FORMAT: u32 = 1;
+
+/// Everything that `run.json` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// The format of this file.
+    pub format: u32,
+    /// The seed of all trials.
+    pub seed: u64,
+    /// T, the number of steps of all trials.
+    pub steps: usize,
+    /// The problems, in the order in which they came.
+    pub problems: Vec<ProblemRecord>,
+    /// The policies, in the order in which they came.
+    pub policies: Vec<PolicyRecord>,
+    /// The runs, with what differed from the one before.
+    pub sessions: Vec<Session>,
+}
+
+/// A problem and the data behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProblemRecord {
+    /// The problem's name.
+    pub name: String,
+    /// C, the width of the contexts.
+    pub n_features: usize,
+    /// A, the number of actions.
+    pub n_actions: usize,
+    /// The files that it was read from.
+    pub files: Vec<FileRecord>,
+    /// SHA-256 of all contexts and rewards of trial 0, in hexadecimal.
+    pub first_trial_sha256: String,
+}
+
+/// A data file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its uncompressed bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+/// A policy and what its name stood for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyRecord {
+    /// The canonical form, as in `trials.csv`.
+    pub policy: String,
+    /// The same with every setting spelled out.
+    pub settings: String,
+}
+
+/// One or more runs of one command by one version on one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// The version of Locus.
+    pub version: String,
+    /// The suite.
+    pub suite: String,
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// How many trials were asked for.
+    pub trials: usize,
+    /// How many threads ran them.
+    pub jobs: usize,
+    /// Where.
+    pub machine: Machine,
+}
+
+/// What the seconds in `trials.csv` were measured on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The operating system, e.g. `linux`.
+    pub os: String,
+    /// The kind of processor, e.g. `aarch64`.
+    pub arch: String,
+    /// How many threads can run at once.
+    pub cpus: usize,
+    /// The processor's name, where the system tells it.
+    pub cpu_model: Option<String>,
+}
+
+impl Machine {
+    /// The machine that this runs on.
+    pub fn here() -> Self {
+        // Only Linux tells it in a file.
+        let cpu_model = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        });
+        Self {
+            os: std::env::consts::OS.to_owned(),
+            arch: std::env::consts::ARCH.to_owned(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            cpu_model,
+        }
+    }
+}
+
+impl RunFile {
+    /// Nothing was run yet.
+    pub(crate) fn new(seed: u64, steps: usize) -> Self {
+        let (problems, policies, sessions) = Default::default();
+        Self { format: FORMAT, seed, steps, problems, policies, sessions }
+    }
+
+    /// This file with `asked` added to it, or an error that names what cannot be reconciled.
+    pub(crate) fn extended(mut self, asked: Self, out: &Path) -> Result<Self, Error> {
+        let check = |what: &str, recorded: &str, asked: &str, remedy: &str| {
+            if recorded == asked {
+                return Ok(());
+            }
+            Err(Error::OtherExperiment {
+                out: out.to_owned(),
+                what: what.to_owned(),
+                recorded: recorded.to_owned(),
+                asked: asked.to_owned(),
+                remedy: remedy.to_owned(),
+            })
+        };
+        let (seed, steps) = (self.seed.to_string(), self.steps.to_string());
+        check("seed", &seed, &asked.seed.to_string(), &format!("go back to --seed {seed}"))?;
+        check("steps", &steps, &asked.steps.to_string(), &format!("go back to --steps {steps}"))?;
+        let old_data = "go back to the data of these trials";
+        for problem in asked.problems {
+            let Some(old) = self.problems.iter().find(|old| old.name == problem.name) else {
+                self.problems.push(problem);
+                continue;
+            };
+            let its = |what: &str| format!("`{}` {what}", problem.name);
+            check(&its("data of checksum"), &old.checksums(), &problem.checksums(), old_data)?;
+            check(&its("of features × actions"), &old.shape(), &problem.shape(), old_data)?;
+            let remedy = "go back to the label and the version of locus of these trials";
+            check(&its("rounds of checksum"), &old.first_trial_sha256, &problem.first_trial_sha256, remedy)?;
+        }
+        for policy in asked.policies {
+            match self.policies.iter().find(|old| old.policy == policy.policy) {
+                None => self.policies.push(policy),
+                Some(old) => {
+                    let what = format!("`{}` meaning", policy.policy);
+                    let remedy = "spell out the settings of these trials as a policy of its own";
+                    check(&what, &old.settings, &policy.settings, remedy)?;
+                }
+            }
+        }
+        for session in asked.sessions {
+            if self.sessions.last() != Some(&session) {
+                self.sessions.push(session);
+            }
+        }
+        Ok(self)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("names and numbers are always JSON");
+        text.push('\n');
+        text
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        /// Enough to tell which format follows.
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let unreadable = |error: serde_json::Error| format!("not the record of a run: {error}");
+        let Head { format } = serde_json::from_str(text).map_err(unreadable)?;
+        if format > FORMAT {
+            return Err(format!(
+                "written in format {format}, but this version of locus reads formats up to {FORMAT}"
+            ));
+        }
+        serde_json::from_str(text).map_err(unreadable)
+    }
+}
+
+impl ProblemRecord {
+    /// Names do not matter: the same bytes are the same data.
+    fn checksums(&self) -> String {
+        match &self.files[..] {
+            [] => "none".to_owned(),
+            files => files.iter().map(|file| file.sha256.as_str()).collect::<Vec<_>>().join(" and "),
+        }
+    }
+
+    fn shape(&self) -> String {
+        format!("{} × {}", self.n_features, self.n_actions)
+    }
+}
+
+/// What was run in the folder `out`; `None` where nothing was.
+pub fn read_run(out: &Path) -> Result<Option<RunFile>, Error> {
+    let path = out.join(RUN_FILE);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(Error::OutFile { doing: "read", path, cause }),
+    };
+    RunFile::parse(&text).map(Some).map_err(|problem| Error::DamagedRunFile { path, problem })
+}
+
+/// Tells whether two sequences are the same, to the bit.
+pub(crate) fn sequence_checksum(sequence: &Sequence) -> String {
+    let mut hasher = Sha256::new();
+    for t in 0..sequence.len() {
+        let round = sequence.round(t);
+        let contexts = round.context.iter().flat_map(|feature| feature.to_le_bytes());
+        let rewards =
+            round.rewards.iter().chain([&round.best_reward]).flat_map(|reward| reward.to_le_bytes());
+        hasher.update(contexts.chain(rewards).collect::<Vec<u8>>());
+    }
+    hex(&hasher.finalize())
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locus::Shape;
+    use proptest::prelude::*;
+
+    fn run(seed: u64, problems: &[(&str, &str)], policies: &[(&str, &str)]) -> RunFile {
+        let mut run = RunFile::new(seed, 10);
+        run.problems = problems
+            .iter()
+            .map(|&(name, sha256)| ProblemRecord {
+                name: name.to_owned(),
+                n_features: 2,
+                n_actions: 3,
+                files: vec![FileRecord { name: format!("{name}.csv"), sha256: sha256.to_owned() }],
+                first_trial_sha256: "00".to_owned(),
+            })
+            .collect();
+        run.policies = policies
+            .iter()
+            .map(|&(policy, settings)| PolicyRecord {
+                policy: policy.to_owned(),
+                settings: settings.to_owned(),
+            })
+            .collect();
+        run
+    }
+
+    #[test]
+    fn problems_and_policies_may_be_added_in_any_order() {
+        let first = run(1, &[("a", "11")], &[("x", "x[k=1]")]);
+        let second = run(1, &[("b", "22"), ("a", "11")], &[("y", "y[]")]);
+        let both = first.clone().extended(second, Path::new("out")).unwrap();
+        assert_eq!(both, run(1, &[("a", "11"), ("b", "22")], &[("x", "x[k=1]"), ("y", "y[]")]));
+        assert_eq!(RunFile::parse(&both.to_json()), Ok(both.clone()));
+        assert_eq!(both.clone().extended(first, Path::new("out")).unwrap(), both);
+    }
+
+    #[test]
+    fn what_differs_is_named_with_both_values() {
+        let first = run(1, &[("a", "11")], &[("x", "x[k=1]")]);
+        let mut wider = run(1, &[("a", "11")], &[]);
+        wider.problems[0].n_features = 7;
+        let mut relabelled = run(1, &[("a", "11")], &[]);
+        relabelled.problems[0].first_trial_sha256 = "ff".to_owned();
+        let cases = [
+            (
+                run(2, &[], &[]),
+                "trials with seed 1, but 2 was asked for; choose another folder with --out, or go",
+            ),
+            (run(1, &[("a", "33")], &[]), "trials with `a` data of checksum 11, but 33 was asked for"),
+            (run(1, &[], &[("x", "x[k=2]")]), "trials with `x` meaning x[k=1], but x[k=2] was asked for"),
+            (wider, "trials with `a` of features × actions 2 × 3, but 7 × 3 was asked for"),
+            (relabelled, "trials with `a` rounds of checksum 00, but ff was asked for"),
+        ];
+        for (asked, expected) in cases {
+            let message = first.clone().extended(asked, Path::new("out")).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn sessions_are_told_apart_only_where_they_differ() {
+        let mut asked = RunFile::new(1, 10);
+        let machine = Machine::here();
+        let (version, suite) = ("0.1.0".to_owned(), "quick".to_owned());
+        asked.sessions = vec![Session { version, suite, command: vec![], trials: 1, jobs: 2, machine }];
+        let once = RunFile::new(1, 10).extended(asked.clone(), Path::new("out")).unwrap();
+        let mut twice = once.extended(asked.clone(), Path::new("out")).unwrap();
+        assert_eq!(twice.sessions.len(), 1);
+        asked.sessions[0].trials = 2;
+        twice = twice.extended(asked, Path::new("out")).unwrap();
+        assert_eq!(twice.sessions.len(), 2);
+    }
+
+    #[test]
+    fn a_file_of_the_future_is_refused_as_such() {
+        let problem = RunFile::parse(r#"{"format": 2, "news": []}"#).unwrap_err();
+        assert_eq!(problem, "written in format 2, but this version of locus reads formats up to 1");
+    }
+
+    #[test]
+    fn every_number_of_a_sequence_counts() {
+        let sequence = |context, reward, best| {
+            Sequence::new(Shape::new(1, 2), vec![context], vec![0.0, reward], vec![best]).unwrap()
+        };
+        let all = [(0.5, 1.0, 1.0), (0.25, 1.0, 1.0), (0.5, 0.75, 1.0), (0.5, 1.0, 1.5)]
+            .map(|(context, reward, best)| sequence_checksum(&sequence(context, reward, best)));
+        assert_eq!(all[0], sequence_checksum(&sequence(0.5, 1.0, 1.0)));
+        assert!(all[1..].iter().all(|other| *other != all[0]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in any::<String>(), cut in 0..200_usize) {
+            let _ = RunFile::parse(&text);
+            let json = run(1, &[("a", "11")], &[("x", "x[k=1]")]).to_json();
+            let _ = RunFile::parse(json.get(..cut).unwrap_or(&json));
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The rows of `trials.csv`: reading, checking, and the bytes of one row.
+//!
+//! A row never spans lines (line breaks in an error become ` / `), so whatever follows the last line break is a
+//! row that was torn, and nothing else can be. Anything odd before it is an error with its line number: rows
+//! are results of hours, not to be thrown away on a guess.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::TRIALS_FILE;
+use crate::Error;
+use crate::trial::{TrialId, TrialResult};
+
+/// The columns of `trials.csv`.
+pub const COLUMNS: [&str; 11] = [
+    "problem",
+    "policy",
+    "trial",
+    "seed",
+    "steps",
+    "cumulative_regret",
+    "simple_regret",
+    "seconds_choosing",
+    "seconds_learning",
+    "version",
+    "error",
+];
+
+/// A trial that ended, well or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialRow {
+    /// Which trial.
+    pub id: TrialId,
+    /// The seed of the experiment, from which the trial's own seeds are derived.
+    pub seed: u64,
+    /// T, the number of steps.
+    pub steps: usize,
+    /// What came of it, or why it failed.
+    pub outcome: Result<Measured, String>,
+    /// The version of Locus that ran it.
+    pub version: String,
+}
+
+/// The numbers of a trial. Regrets are raw, not normalised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The sum of all regrets.
+    pub cumulative_regret: f64,
+    /// The mean regret of the last 500 steps, or of the last quarter of fewer than 2000.
+    pub simple_regret: f64,
+    /// Wall seconds that the policy took to choose.
+    pub seconds_choosing: f64,
+    /// Wall seconds that the policy took to learn.
+    pub seconds_learning: f64,
+}
+
+impl From<&TrialResult> for Measured {
+    fn from(result: &TrialResult) -> Self {
+        Self {
+            cumulative_regret: result.cumulative_regret(),
+            simple_regret: result.simple_regret(),
+            seconds_choosing: result.seconds_choosing,
+            seconds_learning: result.seconds_learning,
+        }
+    }
+}
+
+impl TrialRow {
+    /// The row as a line of `trials.csv`, with its line break.
+    pub(crate) fn to_line(&self) -> Vec<u8> {
+        // `{:?}` gives the shortest digits that read back as the same number.
+        let numbers = match &self.outcome {
+            Ok(m) => [m.cumulative_regret, m.simple_regret, m.seconds_choosing, m.seconds_learning]
+                .map(|number| format!("{number:?}")),
+            Err(_) => Default::default(),
+        };
+        let error = self.outcome.as_ref().err().map(|error| single_line(error)).unwrap_or_default();
+        let [cumulative, simple, choosing, learning] = numbers;
+        line(&[
+            self.id.problem.clone(),
+            self.id.policy.clone(),
+            self.id.trial.to_string(),
+            self.seed.to_string(),
+            self.steps.to_string(),
+            cumulative,
+            simple,
+            choosing,
+            learning,
+            self.version.clone(),
+            error,
+        ])
+    }
+
+    fn parse(fields: &csv::StringRecord) -> Result<Self, String> {
+        if fields.len() != COLUMNS.len() {
+            return Err(format!("found {} fields, expected {}", fields.len(), COLUMNS.len()));
+        }
+        let invalid = |column: usize, expected: &str| {
+            format!("`{}` is `{}`, expected {expected}", COLUMNS[column], &fields[column])
+        };
+        let whole = |column: usize| fields[column].parse().map_err(|_| invalid(column, "a whole number"));
+        let real = |column: usize| {
+            let number = fields[column].parse::<f64>().ok().filter(|number| number.is_finite());
+            number.ok_or_else(|| invalid(column, "a finite number"))
+        };
+        for column in [0, 1, 9] {
+            if fields[column].is_empty() {
+                return Err(invalid(column, "a name"));
+            }
+        }
+        let outcome = if fields[10].is_empty() {
+            Ok(Measured {
+                cumulative_regret: real(5)?,
+                simple_regret: real(6)?,
+                seconds_choosing: real(7)?,
+                seconds_learning: real(8)?,
+            })
+        } else {
+            match (5..9).find(|&column| !fields[column].is_empty()) {
+                Some(column) => return Err(invalid(column, "nothing, since the trial failed")),
+                None => Err(fields[10].to_owned()),
+            }
+        };
+        let id = TrialId { problem: fields[0].to_owned(), policy: fields[1].to_owned(), trial: whole(2)? };
+        let seed = fields[3].parse().map_err(|_| invalid(3, "a whole number"))?;
+        Ok(Self { id, seed, steps: whole(4)?, outcome, version: fields[9].to_owned() })
+    }
+}
+
+/// All rows of a `trials.csv`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Trials {
+    pub(crate) rows: Vec<TrialRow>,
+    /// Whether a torn line, not among the rows, follows them.
+    pub(crate) is_torn: bool,
+}
+
+impl Trials {
+    /// The bytes of the file that holds these rows.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = line(&COLUMNS);
+        bytes.extend(self.rows.iter().flat_map(TrialRow::to_line));
+        bytes
+    }
+
+    fn parse(bytes: &[u8], path: &Path) -> Result<Self, Error> {
+        let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        let mut rows: Vec<TrialRow> = Vec::new();
+        let mut line_of: HashMap<TrialId, usize> = HashMap::new();
+        for (index, bytes) in bytes[..complete].split_inclusive(|&byte| byte == b'\n').enumerate() {
+            let line = index + 1;
+            let damaged = |problem| Error::DamagedTrials { path: path.to_owned(), line, problem };
+            let fields = fields(bytes).map_err(damaged)?;
+            if line == 1 {
+                if fields != COLUMNS[..] {
+                    return Err(damaged(format!("expected the header `{}`", COLUMNS.join(","))));
+                }
+                continue;
+            }
+            let row = TrialRow::parse(&fields).map_err(damaged)?;
+            if let Some(first) =
+                rows.first().filter(|first| (first.seed, first.steps) != (row.seed, row.steps))
+            {
+                return Err(damaged(format!(
+                    "seed {} and {} steps, but line 2 has seed {} and {} steps",
+                    row.seed, row.steps, first.seed, first.steps
+                )));
+            }
+            if let Some(earlier) = line_of.insert(row.id.clone(), line) {
+                return Err(damaged(format!("{} is already on line {earlier}", row.id)));
+            }
+            rows.push(row);
+        }
+        Ok(Self { rows, is_torn: complete < bytes.len() })
+    }
+}
+
+/// The trials that were recorded in the folder `out`, in the order in which they ended.
+///
+/// A torn last line is left out: that trial had not ended.
+pub fn read_trials(out: &Path) -> Result<Vec<TrialRow>, Error> {
+    match read_all_trials(out)? {
+        Some(trials) => Ok(trials.rows),
+        None => Err(Error::NoTrials { out: out.to_owned() }),
+    }
+}
+
+/// Rows and whether the file was torn; `None` where there is no file.
+pub(crate) fn read_all_trials(out: &Path) -> Result<Option<Trials>, Error> {
+    let path = out.join(TRIALS_FILE);
+    match fs::read(&path) {
+        Ok(bytes) => Trials::parse(&bytes, &path).map(Some),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(Error::OutFile { doing: "read", path, cause }),
+    }
+}
+
+/// Line breaks would let a row span lines.
+fn single_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" / ")
+}
+
+/// RFC 4180, with a plain line feed at the end as everything on Unix expects it.
+fn line(fields: &[impl AsRef<[u8]>]) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(fields).expect("a Vec takes every write, and one record has one length");
+    writer.into_inner().expect("a Vec can be flushed")
+}
+
+fn fields(line: &[u8]) -> Result<csv::StringRecord, String> {
+    let mut records =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line).into_records();
+    match records.next() {
+        Some(Ok(record)) => Ok(record),
+        Some(Err(_)) => Err("the line is not UTF-8 text".to_owned()),
+        None => Err("the line is empty".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn row(policy: &str, trial: usize, outcome: Result<Measured, String>) -> TrialRow {
+        let id = TrialId { problem: "wheel".to_owned(), policy: policy.to_owned(), trial };
+        TrialRow { id, seed: u64::MAX, steps: 500, outcome, version: "0.1.0".to_owned() }
+    }
+
+    fn measured(numbers: [f64; 4]) -> Measured {
+        let [cumulative_regret, simple_regret, seconds_choosing, seconds_learning] = numbers;
+        Measured { cumulative_regret, simple_regret, seconds_choosing, seconds_learning }
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Trials, Error> {
+        Trials::parse(bytes, Path::new("trials.csv"))
+    }
+
+    #[test]
+    fn rows_look_as_documented() {
+        let rows = vec![
+            row("lin-full-post[a=1,b=2]", 3, Ok(measured([12.5, 0.1, 1e-7, 3.0]))),
+            row("uniform", 4, Err("said \"no\",\nthen fell".to_owned())),
+        ];
+        let text = String::from_utf8(Trials { rows, is_torn: false }.to_bytes()).unwrap();
+        assert_eq!(
+            text,
+            "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,\
+             version,error\n\
+             wheel,\"lin-full-post[a=1,b=2]\",3,18446744073709551615,500,12.5,0.1,1e-7,3.0,0.1.0,\n\
+             wheel,uniform,4,18446744073709551615,500,,,,,0.1.0,\"said \"\"no\"\", / then fell\"\n"
+        );
+    }
+
+    #[test]
+    fn a_torn_last_line_is_left_out_wherever_it_tears() {
+        let rows = vec![
+            row("uniform", 0, Ok(measured([1.0; 4]))),
+            row("lin-full-post[a=1,b=2]", 0, Err("a \"quoted\", torn".to_owned())),
+        ];
+        let bytes = Trials { rows: rows.clone(), is_torn: false }.to_bytes();
+        let last_line = bytes.len() - rows[1].to_line().len();
+        for length in last_line..bytes.len() {
+            let read = parse(&bytes[..length]).unwrap();
+            assert_eq!(read, Trials { rows: rows[..1].to_vec(), is_torn: length > last_line });
+        }
+        assert_eq!(parse(&bytes[..20]).unwrap(), Trials { rows: Vec::new(), is_torn: true });
+        assert_eq!(parse(b"").unwrap(), Trials::default());
+    }
+
+    #[test]
+    fn damage_before_the_last_line_is_an_error_with_its_line() {
+        let good =
+            Trials { rows: vec![row("uniform", 0, Ok(measured([1.0; 4])))], is_torn: false }.to_bytes();
+        let cases: [(&[u8], &str); 9] = [
+            (b"wheel,uni\n", "line 3: found 2 fields, expected 11"),
+            (b"\n", "line 3: the line is empty"),
+            (b"\xFF\n", "line 3: the line is not UTF-8 text"),
+            (b"wheel,x,-1,1,500,1,1,1,1,0.1.0,\n", "line 3: `trial` is `-1`, expected a whole number"),
+            (
+                b"wheel,x,1,18446744073709551615,500,NaN,1,1,1,0.1.0,\n",
+                "`cumulative_regret` is `NaN`, expected",
+            ),
+            (b"wheel,,1,1,500,1,1,1,1,0.1.0,\n", "`policy` is ``, expected a name"),
+            (b"wheel,x,1,1,500,1,1,1,1,0.1.0,bad\n", "`cumulative_regret` is `1`, expected nothing"),
+            (b"wheel,x,1,7,500,1,1,1,1,0.1.0,\n", "line 3: seed 7 and 500 steps, but line 2 has seed 1844"),
+            (
+                b"wheel,uniform,0,18446744073709551615,500,1,1,1,1,0.1.0,\n",
+                "line 3: uniform on wheel, trial 0 is already on line 2",
+            ),
+        ];
+        for (bad, expected) in cases {
+            let bytes = [&good, bad, b"wheel,torn"].concat();
+            let message = parse(&bytes).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+        let message = parse(b"a,b\n").unwrap_err().to_string();
+        assert!(message.contains("line 1: expected the header `problem,policy,"), "{message}");
+    }
+
+    proptest! {
+        #[test]
+        fn every_row_reads_back_exactly(
+            problem in "[^\r\n\u{feff}]{1,8}", policy in "[^\r\n\u{feff}]{1,20}", trial: usize, seed: u64, steps: usize,
+            numbers in prop::array::uniform4(
+                any::<f64>().prop_filter("finite", |number| number.is_finite())
+            ),
+            error in prop::option::of("[ -~]{1,20}".prop_map(|text| format!("a{text}z"))),
+        ) {
+            let outcome = error.map_or(Ok(measured(numbers)), Err);
+            let id = TrialId { problem, policy, trial };
+            let row = TrialRow { id, seed, steps, outcome, version: "0.1.0".to_owned() };
+            let trials = Trials { rows: vec![row], is_torn: false };
+            prop_assert_eq!(parse(&trials.to_bytes()).unwrap(), trials);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), header: bool) {
+            let header = if header { line(&COLUMNS) } else { Vec::new() };
+            let _ = parse(&[header, bytes].concat());
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Suites: experiments as TOML files, two of them built in.
+//!
+//! ```toml
+//! problems = ["wheel", "mushroom"]
+//! policies = ["uniform", "lin-full-post[prior_precision=1]"]
+//! trials = 10
+//! steps = 2000
+//! seed = 0                 # may be left out
+//!
+//! [[csv]]                  # your own classification data, as with --csv and --label
+//! file = "mine.csv"        # relative to the suite file
+//! label = "kind"           # a column by name, or by number from 0
+//!
+//! [[npz]]                  # your own contexts and rewards, as with --npz
+//! file = "simulated.npz"
+//! ```
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use locus::{PolicySpec, Seed};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::Error;
+
+/// The built-in suites and their files.
+pub const BUILT_IN: [(&str, &str); 2] = [
+    ("quick", include_str!("../../../configs/quick.toml")),
+    ("paper", include_str!("../../../configs/paper.toml")),
+];
+
+/// An experiment as a suite file describes it: problems by name, nothing loaded yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// The name of a built-in suite, or the path of the file.
+    pub name: String,
+    /// Problems by name.
+    pub problems: Vec<String>,
+    /// Problems from CSV files.
+    pub csv: Vec<CsvFile>,
+    /// Problems from npz files.
+    pub npz: Vec<PathBuf>,
+    /// The policies, checked.
+    pub policies: Vec<PolicySpec>,
+    /// Trials of each policy on each problem, at least 1.
+    pub trials: usize,
+    /// Steps of each trial, at least 1.
+    pub steps: usize,
+    /// Where all chance comes from.
+    pub seed: Seed,
+}
+
+/// A CSV file to make a problem of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsvFile {
+    /// Where it lies.
+    pub file: PathBuf,
+    /// The column of the label, by name or by number.
+    pub label: String,
+}
+
+impl Suite {
+    /// The built-in suite of this name, or else the file of this path.
+    pub fn load(name: &str) -> Result<Self, Error> {
+        if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+            return Self::parse(name, text, Path::new(""));
+        }
+        let path = Path::new(name);
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(name, &text, path.parent().unwrap_or(Path::new(""))),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                Err(Error::UnknownSuite { name: name.to_owned() })
+            }
+            Err(cause) => Err(Error::OutFile { doing: "read the suite", path: path.to_owned(), cause }),
+        }
+    }
+
+    /// Puts `census-10k` in the place of `census`, if the full file is missing but `exists` says that the part
+    /// is there. Returns the sentence that says so.
+    pub fn substitute_census(&mut self, exists: impl Fn(&str) -> bool) -> Option<String> {
+        let (full, part) = ("census", "census-10k");
+        let place = self.problems.iter().position(|problem| problem == full)?;
+        if exists(full) || !exists(part) {
+            return None;
+        }
+        if self.problems.iter().any(|problem| problem == part) {
+            self.problems.remove(place);
+        } else {
+            self.problems[place] = part.to_owned();
+        }
+        Some(
+            "the full census file is missing; its first 10 000 rows, `census-10k`, take its place".to_owned(),
+        )
+    }
+
+    fn parse(name: &str, text: &str, folder: &Path) -> Result<Self, Error> {
+        let invalid = |span: Range<usize>, problem: String| Error::InvalidSuite {
+            suite: name.to_owned(),
+            line: 1 + text.bytes().take(span.start).filter(|&byte| byte == b'\n').count(),
+            problem,
+        };
+        let file: SuiteFile = toml::from_str(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let message = error.message().trim_end_matches('.');
+            match key_at(text, span.start).filter(|_| !message.contains(" field `")) {
+                Some(key) => invalid(span, format!("`{key}`: {message}")),
+                None => invalid(span, message.to_owned()),
+            }
+        })?;
+        let positive = |key: &str, number: &Spanned<usize>| match *number.get_ref() {
+            0 => Err(invalid(number.span(), format!("`{key}` is 0, expected at least 1"))),
+            number => Ok(number),
+        };
+        if file.problems.is_empty() && file.csv.is_empty() && file.npz.is_empty() {
+            let problem =
+                "there is no problem; expected names in `problems`, or [[csv]] or [[npz]]".to_owned();
+            return Err(invalid(0..0, problem));
+        }
+        let policies = file.policies.iter().map(|policy| {
+            let parsed = policy.get_ref().parse::<PolicySpec>();
+            parsed.map_err(|error| invalid(policy.span(), format!("`policies`: {error}")))
+        });
+        let csv = |csv: CsvTable| CsvFile { file: folder.join(csv.file), label: csv.label.into() };
+        Ok(Self {
+            name: name.to_owned(),
+            policies: policies.collect::<Result<_, _>>()?,
+            trials: positive("trials", &file.trials)?,
+            steps: positive("steps", &file.steps)?,
+            seed: Seed::new(file.seed),
+            problems: file.problems,
+            csv: file.csv.into_iter().map(csv).collect(),
+            npz: file.npz.into_iter().map(|npz| folder.join(npz.file)).collect(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SuiteFile {
+    #[serde(default)]
+    problems: Vec<String>,
+    policies: Vec<Spanned<String>>,
+    trials: Spanned<usize>,
+    steps: Spanned<usize>,
+    #[serde(default)]
+    seed: u64,
+    #[serde(default)]
+    csv: Vec<CsvTable>,
+    #[serde(default)]
+    npz: Vec<NpzTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CsvTable {
+    file: PathBuf,
+    label: Label,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NpzTable {
+    file: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected the name of a column or its number")]
+enum Label {
+    Name(String),
+    Number(usize),
+}
+
+impl From<Label> for String {
+    fn from(label: Label) -> Self {
+        match label {
+            Label::Name(name) => name,
+            Label::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// The key of the value at this place: the parser's message tells only what was found and expected.
+fn key_at(text: &str, place: usize) -> Option<&str> {
+    let end = text.get(place..)?.find('\n').map_or(text.len(), |length| place + length);
+    let with_value = text[..end].lines().rev().find_map(|line| line.split_once('='))?;
+    let key = with_value.0.trim();
+    (!key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_'))
+        .then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Suite, Error> {
+        Suite::parse("my.toml", text, Path::new("folder"))
+    }
+
+    #[test]
+    fn built_in_suites_are_as_announced() {
+        let quick = Suite::load("quick").unwrap();
+        assert_eq!(quick.problems, ["wheel", "linear", "sparse-linear"]);
+        assert_eq!(quick.seed, Seed::new(0));
+        let paper = Suite::load("paper").unwrap();
+        assert_eq!((paper.problems.len(), paper.trials, paper.steps), (8, 50, 2000));
+        for suite in [quick, paper] {
+            assert_eq!(suite.policies[0].to_string(), "uniform");
+        }
+    }
+
+    #[test]
+    fn own_files_lie_beside_the_suite() {
+        let suite = parse(
+            "policies = ['uniform', 'lin-full-post[prior_precision=1]']\ntrials = 2\nsteps = 3\nseed = 4\n\
+             [[csv]]\nfile = 'a.csv'\nlabel = 'kind'\n[[csv]]\nfile = '/b.csv'\nlabel = 3\n[[npz]]\nfile = 'c.npz'\n",
+        )
+        .unwrap();
+        assert_eq!(suite.csv[0], CsvFile { file: "folder/a.csv".into(), label: "kind".to_owned() });
+        assert_eq!(suite.csv[1], CsvFile { file: "/b.csv".into(), label: "3".to_owned() });
+        assert_eq!(suite.npz, [PathBuf::from("folder/c.npz")]);
+        assert_eq!((suite.trials, suite.steps, suite.seed), (2, 3, Seed::new(4)));
+        assert_eq!(suite.policies[1].to_string(), "lin-full-post[prior_precision=1]");
+    }
+
+    #[test]
+    fn mistakes_are_named_with_file_line_and_key() {
+        let rest = "problems = ['wheel']\npolicies = ['uniform']\nsteps = 2\n";
+        let cases = [
+            (format!("{rest}trials = 0\n"), "suite `my.toml`, line 4: `trials` is 0, expected at least 1"),
+            (
+                format!("{rest}trials = 'x'\n"),
+                "suite `my.toml`, line 4: `trials`: invalid type: string \"x\"",
+            ),
+            (format!("{rest}trials = -1\n"), "line 4: `trials`: invalid value: integer `-1`"),
+            (format!("{rest}trials = 1\ntrails = 2\n"), "line 5: unknown field `trails`, expected"),
+            (rest.to_owned(), "missing field `trials`"),
+            (format!("{rest}trials = \n"), "line 4: `trials`: "),
+            (format!("{rest}trials = 1\n[[csv]]\nfile = 'a'\n"), "line 5: missing field `label`"),
+            (
+                format!("{rest}trials = 1\n[[csv]]\nfile = 'a'\nlabel = 1.5\n"),
+                "line 7: `label`: expected the name",
+            ),
+            (
+                "policies = [\n  'uniform',\n  'unifrom',\n]\ntrials = 1\nsteps = 1\nproblems = ['wheel']\n"
+                    .to_owned(),
+                "suite `my.toml`, line 3: `policies`: no policy is called `unifrom`",
+            ),
+            ("policies = []\ntrials = 1\nsteps = 1\n".to_owned(), "there is no problem; expected names in"),
+        ];
+        for (text, expected) in cases {
+            let message = parse(&text).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}\n  expected: {expected}");
+        }
+        let message = Suite::load("quikc").unwrap_err().to_string();
+        assert!(message.starts_with("no suite is called `quikc`"), "{message}");
+    }
+
+    #[test]
+    fn the_part_of_the_census_stands_in_only_where_the_whole_is_missing() {
+        let paper = Suite::load("paper").unwrap();
+        let mut suite = paper.clone();
+        assert_eq!(suite.substitute_census(|_| true), None);
+        assert_eq!(suite.substitute_census(|_| false), None);
+        assert_eq!(suite, paper);
+        let note = suite.substitute_census(|problem| problem == "census-10k").unwrap();
+        assert!(note.contains("census-10k"));
+        assert_eq!(suite.problems[7], "census-10k");
+        assert_eq!(suite.problems[..7], paper.problems[..7]);
+        suite.problems.push("census".to_owned());
+        suite.substitute_census(|problem| problem == "census-10k").unwrap();
+        assert_eq!(suite.problems.len(), 8);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(
+            text in any::<String>(),
+            line in prop::sample::select(vec!["problems", "policies", "trials", "steps", "seed", "csv"]),
+            value in "[\\[\\]{}'\"=,a-z0-9é\n. -]{0,20}",
+        ) {
+            let _ = parse(&text);
+            let _ = parse(&format!("policies = ['uniform']\ntrials = 1\nsteps = 1\n{line} = {value}\n"));
+            let _ = parse(&format!("{line} = {value}\n"));
+        }
+    }
+}

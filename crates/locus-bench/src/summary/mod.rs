@@ -1,0 +1,130 @@
+//! Tables of records: how good each policy is, normalised as the paper does, with the paper's value beside ours.
+//!
+//! Everything here is made from rows of `trials.csv` alone. [`Table`] holds the numbers and what is to be said
+//! about them; each format has a file that only writes.
+
+mod csv;
+mod latex;
+mod markdown;
+mod number;
+mod statistics;
+mod table;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::Error;
+use crate::record::{SUMMARY_FILE, read_trials, replace_file};
+
+pub use statistics::Statistics;
+pub use table::{Cell, PolicyLine, Table};
+
+/// What to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Cumulative regret, in percent of Uniform's.
+    Cumulative,
+    /// Simple regret, in percent of Uniform's.
+    Simple,
+    /// Seconds for a trial, choosing and learning.
+    Runtime,
+}
+
+impl Metric {
+    /// All metrics, in the order of the summary.
+    pub const ALL: [Self; 3] = [Self::Cumulative, Self::Simple, Self::Runtime];
+
+    /// The word that names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cumulative => "cumulative",
+            Self::Simple => "simple",
+            Self::Runtime => "runtime",
+        }
+    }
+
+    /// Whether it is divided by Uniform's, and so can be averaged and ranked over problems.
+    pub fn is_normalized(self) -> bool {
+        self != Self::Runtime
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Cumulative => "Normalized cumulative regret",
+            Self::Simple => "Normalized simple regret",
+            Self::Runtime => "Seconds per trial",
+        }
+    }
+}
+
+impl FromStr for Metric {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|metric| metric.name() == text).ok_or_else(|| Error::UnknownWord {
+            what: "metric",
+            found: text.to_owned(),
+            known: "cumulative, simple, runtime",
+        })
+    }
+}
+
+/// How to write a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    /// For a page.
+    Markdown,
+    /// For a program: one row for each policy and problem, in full precision.
+    Csv,
+    /// For a paper, with the package `booktabs`.
+    Latex,
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "text" => Ok(Self::Text),
+            "markdown" => Ok(Self::Markdown),
+            "csv" => Ok(Self::Csv),
+            "latex" => Ok(Self::Latex),
+            _ => Err(Error::UnknownWord {
+                what: "format",
+                found: text.to_owned(),
+                known: "text, markdown, csv, latex",
+            }),
+        }
+    }
+}
+
+impl Table {
+    /// The table in this format, with a line break at the end.
+    pub fn render(&self, format: Format) -> String {
+        match format {
+            Format::Text => text::render(self),
+            Format::Markdown => markdown::render(self),
+            Format::Csv => csv::render(self),
+            Format::Latex => latex::render(self),
+        }
+    }
+}
+
+/// Writes the tables of all metrics to `summary.md` in the folder `out`, and returns where that is.
+pub fn write_summary(out: &Path) -> Result<PathBuf, Error> {
+    let rows = read_trials(out)?;
+    let mut page = String::from("# Summary\n");
+    for metric in Metric::ALL {
+        page.push_str(&format!("\n## {}\n\n", metric.title()));
+        page.push_str(&Table::new(&rows, metric).render(Format::Markdown));
+    }
+    let path = out.join(SUMMARY_FILE);
+    replace_file(&path, page.as_bytes())?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! Numbers as people read them.
+
+use super::Metric;
+
+/// What stands where there is no number.
+pub(super) const DASH: &str = "–";
+
+/// Two decimals; seconds span six orders of magnitude, so they get three digits.
+pub(super) fn number(metric: Metric, value: f64) -> String {
+    let decimals = if metric.is_normalized() || value == 0.0 {
+        2
+    } else {
+        let magnitude = value.abs().max(1e-7).log10().floor() as i32;
+        (2 - magnitude).clamp(0, 7) as usize
+    };
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(digits) if !digits.contains(|digit| ('1'..='9').contains(&digit)) => digits.to_owned(),
+        _ => text,
+    }
+}
+
+pub(super) fn optional(metric: Metric, value: Option<f64>) -> String {
+    value.map_or_else(|| DASH.to_owned(), |value| number(metric, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_that_matter() {
+        let percent = |value| number(Metric::Cumulative, value);
+        assert_eq!([percent(100.0), percent(0.005_1), percent(-0.001)], ["100.00", "0.01", "0.00"]);
+        let seconds = |value| number(Metric::Runtime, value);
+        assert_eq!(
+            [seconds(712.4), seconds(71.24), seconds(1.0), seconds(0.0421), seconds(0.000_042), seconds(0.0)],
+            ["712", "71.2", "1.00", "0.0421", "0.0000420", "0.00"]
+        );
+        assert_eq!(optional(Metric::Simple, None), "–");
+    }
+}

@@ -1,0 +1,76 @@
+//! Mean, spread and ranks.
+
+/// What is said of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Statistics {
+    /// The mean.
+    pub mean: f64,
+    /// Standard deviation, with n − 1; one number has none.
+    pub sd: Option<f64>,
+    /// How many numbers.
+    pub n: usize,
+}
+
+impl Statistics {
+    /// `None` for an empty sample.
+    pub fn of(sample: &[f64]) -> Option<Self> {
+        let n = sample.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = mean(sample);
+        let squares: f64 = sample.iter().map(|number| (number - mean).powi(2)).sum();
+        let sd = (n > 1).then(|| (squares / (n - 1) as f64).sqrt());
+        Some(Self { mean, sd, n })
+    }
+
+    /// Standard error of the mean, sd ÷ √n.
+    pub fn se(&self) -> Option<f64> {
+        self.sd.map(|sd| sd / (self.n as f64).sqrt())
+    }
+
+    /// The statistics of the sample with every number multiplied by `factor`, which is positive.
+    pub(super) fn scaled(self, factor: f64) -> Self {
+        Self { mean: self.mean * factor, sd: self.sd.map(|sd| sd * factor), n: self.n }
+    }
+}
+
+/// Ranks from 1 for the lowest; equals share the mean of their ranks.
+pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let lower = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        lower as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    values.iter().map(rank).collect()
+}
+
+/// Of at least one number.
+pub(super) fn mean(sample: &[f64]) -> f64 {
+    sample.iter().sum::<f64>() / sample.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand() {
+        let statistics = Statistics::of(&[2.0, 4.0, 4.0, 6.0]).unwrap();
+        assert_eq!((statistics.mean, statistics.n), (4.0, 4));
+        assert_eq!(statistics.sd, Some((8.0_f64 / 3.0).sqrt()));
+        assert_eq!(statistics.se(), Some((8.0_f64 / 3.0).sqrt() / 2.0));
+        assert_eq!(Statistics::of(&[7.0]), Some(Statistics { mean: 7.0, sd: None, n: 1 }));
+        assert_eq!(Statistics::of(&[]), None);
+        assert_eq!(ranks(&[10.0, 30.0, 10.0, 20.0, 30.0, 30.0]), [1.5, 5.0, 1.5, 3.0, 5.0, 5.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn ranks_add_up(values in prop::collection::vec((0..5_u8).prop_map(f64::from), 0..20)) {
+            let n = values.len() as f64;
+            prop_assert_eq!(ranks(&values).iter().sum::<f64>(), n * (n + 1.0) / 2.0);
+        }
+    }
+}

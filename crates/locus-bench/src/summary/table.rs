@@ -1,0 +1,228 @@
+//! The numbers of a table, and what is to be said about them.
+
+use std::collections::BTreeMap;
+
+use super::Metric;
+use super::statistics::{Statistics, mean, ranks};
+use crate::experiment::UNIFORM;
+use crate::paper::{self, PaperOverall, PaperValue};
+use crate::record::{Measured, TrialRow};
+
+/// One metric, all policies and problems of a folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// What is compared.
+    pub metric: Metric,
+    /// The problems: those of the paper in its order, then the others by name.
+    pub problems: Vec<String>,
+    /// The policies: Uniform, those of the paper in its order, then the others by name.
+    pub lines: Vec<PolicyLine>,
+    /// What the numbers are, one sentence or two each.
+    pub caption: Vec<String>,
+    /// What is missing, and why.
+    pub notes: Vec<String>,
+    /// Whether the paper's mean rank and mean value can stand beside ours: the problems are its eight.
+    pub has_paper_overall: bool,
+}
+
+/// One policy in a [`Table`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyLine {
+    /// The policy in canonical form.
+    pub policy: String,
+    /// One for each problem of the table.
+    pub cells: Vec<Cell>,
+    /// Mean over the problems of the rank among the lines; needs a value on every problem.
+    pub mean_rank: Option<f64>,
+    /// Mean over the problems; needs a value on every problem.
+    pub mean_value: Option<f64>,
+    /// What the paper says of it.
+    pub paper: Option<PaperOverall>,
+}
+
+/// One policy on one problem.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// Ours, where there are trials to say something with.
+    pub ours: Option<Statistics>,
+    /// The paper's.
+    pub paper: Option<PaperValue>,
+}
+
+impl Cell {
+    /// How far ours lies above the paper's, in units of its ±.
+    pub fn difference(&self) -> Option<f64> {
+        let paper = self.paper?;
+        Some((self.ours?.mean - paper.mean) / paper.plus_minus?)
+    }
+}
+
+/// The value of each trial that ended well.
+type Values = BTreeMap<usize, f64>;
+
+impl Table {
+    /// Compares the policies of `rows` by `metric`.
+    pub fn new(rows: &[TrialRow], metric: Metric) -> Self {
+        let problems = in_order(rows.iter().map(|row| &row.id.problem), paper::problem_column);
+        let policies = in_order(rows.iter().map(|row| &row.id.policy), |name| {
+            let id = name.split(['@', '[']).next();
+            paper::POLICIES.iter().position(|policy| Some(*policy) == id)
+        });
+        let mut notes = Vec::new();
+        let steps = rows.first().map_or(0, |row| row.steps);
+        let shows_paper = steps == paper::STEPS;
+        let lines = policies.iter().map(|policy| {
+            let cell = |problem: &String| {
+                let paper = if shows_paper { paper::value(metric, policy, problem) } else { None };
+                Cell { ours: statistics(rows, metric, policy, problem, &mut notes), paper }
+            };
+            let cells = problems.iter().map(cell).collect();
+            let paper = if shows_paper { paper::overall(metric, policy) } else { None };
+            PolicyLine { policy: policy.clone(), cells, mean_rank: None, mean_value: None, paper }
+        });
+        let lines = lines.collect();
+        let mut columns: Vec<_> = problems.iter().map(|problem| paper::problem_column(problem)).collect();
+        columns.sort_unstable();
+        let has_paper_overall = metric.is_normalized()
+            && shows_paper
+            && columns.into_iter().eq((0..paper::PROBLEMS.len()).map(Some));
+        let mut table = Self { metric, problems, lines, caption: Vec::new(), notes, has_paper_overall };
+        if metric.is_normalized() {
+            table.rank();
+        }
+        table.caption = table.words(steps);
+        table
+    }
+
+    /// Whether any value of the paper stands beside ours.
+    pub fn has_paper(&self) -> bool {
+        self.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.paper.is_some())
+    }
+
+    fn rank(&mut self) {
+        let mut ranks_of: Vec<Vec<f64>> = vec![Vec::new(); self.lines.len()];
+        for problem in 0..self.problems.len() {
+            let mean_of = |line: &PolicyLine| line.cells[problem].ours.map(|ours| ours.mean);
+            let means: Vec<f64> = self.lines.iter().filter_map(mean_of).collect();
+            let ranked = (0..self.lines.len()).filter(|&line| mean_of(&self.lines[line]).is_some());
+            for (line, rank) in ranked.zip(ranks(&means)) {
+                ranks_of[line].push(rank);
+            }
+        }
+        for (line, ranks) in self.lines.iter_mut().zip(ranks_of) {
+            if ranks.len() == self.problems.len() {
+                let means: Vec<f64> = line.cells.iter().filter_map(|cell| Some(cell.ours?.mean)).collect();
+                line.mean_rank = Some(mean(&ranks));
+                line.mean_value = Some(mean(&means));
+            }
+        }
+    }
+
+    fn words(&self, steps: usize) -> Vec<String> {
+        let title = self.metric.title();
+        let mut words = vec![match self.metric {
+            Metric::Runtime => format!("{title} of {steps} steps, choosing and learning together."),
+            _ => format!(
+                "{title}, {steps} steps: percent of Uniform's mean on the same problem over the policy's own trials; \
+                 lower is better."
+            ),
+        }];
+        words.push(
+            "Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.".to_owned(),
+        );
+        if self.metric.is_normalized() {
+            words.push(
+                "Mean rank and mean value are over the problems shown, ranks among the policies shown."
+                    .to_owned(),
+            );
+        }
+        if self.has_paper() {
+            words.push(match self.metric {
+                Metric::Runtime => "The paper's seconds are of one run on an Nvidia 1080-TI.".to_owned(),
+                _ => {
+                    "The paper calls its ± a standard error, but its size says standard deviation.".to_owned()
+                }
+            });
+        } else if steps != paper::STEPS
+            && self.problems.iter().any(|problem| paper::problem_column(problem).is_some())
+        {
+            words.push(format!("The paper's values are of {} steps, so they are not shown.", paper::STEPS));
+        }
+        words
+    }
+}
+
+/// Each name once: those with a place by their place, the others after them.
+fn in_order<'a>(
+    names: impl Iterator<Item = &'a String>,
+    place: impl Fn(&str) -> Option<usize>,
+) -> Vec<String> {
+    let mut names: Vec<String> = names.cloned().collect();
+    names.sort_by_key(|name| (place(name).unwrap_or(usize::MAX), name.clone()));
+    names.dedup();
+    names
+}
+
+/// One policy on one problem, normalised where the metric asks for it; says in `notes` what it leaves out.
+fn statistics(
+    rows: &[TrialRow],
+    metric: Metric,
+    policy: &str,
+    problem: &str,
+    notes: &mut Vec<String>,
+) -> Option<Statistics> {
+    let trials_of = |n: usize| if n == 1 { "1 trial".to_owned() } else { format!("{n} trials") };
+    let (values, n_failed) = values_of(rows, metric, policy, problem);
+    if n_failed > 0 {
+        notes.push(format!("{policy} on {problem}: {} failed, not counted.", trials_of(n_failed)));
+    }
+    if values.is_empty() {
+        if n_failed == 0 {
+            notes.push(format!("{policy} on {problem}: no trials."));
+        }
+        return None;
+    }
+    if !metric.is_normalized() {
+        return Statistics::of(&values.into_values().collect::<Vec<_>>());
+    }
+    let (uniform, _) = values_of(rows, metric, UNIFORM, problem);
+    let (own, partners): (Vec<f64>, Vec<f64>) =
+        values.iter().filter_map(|(trial, own)| Some((*own, *uniform.get(trial)?))).unzip();
+    if own.len() < values.len() {
+        let left_out = trials_of(values.len() - own.len());
+        notes.push(format!("{policy} on {problem}: {left_out} left out, Uniform has no such trial."));
+    }
+    let uniform_mean = Statistics::of(&partners)?.mean;
+    if uniform_mean <= 0.0 {
+        notes.push(format!(
+            "{policy} on {problem}: Uniform's mean is {uniform_mean}, so nothing can be normalized by it."
+        ));
+        return None;
+    }
+    // Uniform's own mean divided by itself is exactly 100.
+    let ours = Statistics::of(&own)?;
+    Some(Statistics { mean: 100.0 * (ours.mean / uniform_mean), ..ours.scaled(100.0 / uniform_mean) })
+}
+
+/// The values of the trials that ended well, and how many failed.
+fn values_of(rows: &[TrialRow], metric: Metric, policy: &str, problem: &str) -> (Values, usize) {
+    let mut values = Values::new();
+    let mut n_failed = 0;
+    for row in rows.iter().filter(|row| row.id.policy == policy && row.id.problem == problem) {
+        match &row.outcome {
+            Ok(measured) => {
+                values.insert(row.id.trial, value(metric, measured));
+            }
+            Err(_) => n_failed += 1,
+        }
+    }
+    (values, n_failed)
+}
+
+fn value(metric: Metric, measured: &Measured) -> f64 {
+    match metric {
+        Metric::Cumulative => measured.cumulative_regret,
+        Metric::Simple => measured.simple_regret,
+        Metric::Runtime => measured.seconds_choosing + measured.seconds_learning,
+    }
+}

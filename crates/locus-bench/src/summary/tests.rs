@@ -1,0 +1,249 @@
+//! Tables of a few records whose numbers can be worked out by hand.
+
+use super::*;
+use crate::record::{Measured, TrialRow};
+use crate::trial::TrialId;
+
+const OTHER_SETTINGS: &str = "lin-full-post[prior_precision=1]";
+
+fn row(problem: &str, policy: &str, trial: usize, cumulative: f64) -> TrialRow {
+    let id = TrialId { problem: problem.to_owned(), policy: policy.to_owned(), trial };
+    let outcome = Ok(Measured {
+        cumulative_regret: cumulative,
+        simple_regret: cumulative / 128.0,
+        seconds_choosing: 0.25,
+        seconds_learning: cumulative,
+    });
+    TrialRow { id, seed: 0, steps: 2000, outcome, version: "0.1.0".to_owned() }
+}
+
+fn failed(problem: &str, policy: &str, trial: usize) -> TrialRow {
+    TrialRow { outcome: Err("no".to_owned()), ..row(problem, policy, trial, 0.0) }
+}
+
+/// A tie on wheel, where LinFullPost with both settings has 30 and 60, Uniform 100, 200 and 300: over the trials
+/// 0 and 1 Uniform's mean is 150, so both are at 30. Trial 5 has no partner; on my_own that leaves nothing.
+fn records() -> Vec<TrialRow> {
+    vec![
+        row("my_own", OTHER_SETTINGS, 5, 1.0),
+        row("my_own", "uniform", 0, 10.0),
+        row("my_own", "uniform", 1, 10.0),
+        row("my_own", "lin-full-post", 0, 5.0),
+        failed("my_own", "lin-full-post", 1),
+        row("wheel", "lin-full-post", 0, 30.0),
+        row("wheel", OTHER_SETTINGS, 1, 60.0),
+        row("wheel", OTHER_SETTINGS, 5, 99.0),
+        row("wheel", OTHER_SETTINGS, 0, 30.0),
+        row("wheel", "lin-full-post", 1, 60.0),
+        row("wheel", "uniform", 2, 300.0),
+        row("wheel", "uniform", 0, 100.0),
+        row("wheel", "uniform", 1, 200.0),
+    ]
+}
+
+fn render(metric: Metric, format: Format) -> String {
+    Table::new(&records(), metric).render(format)
+}
+
+#[test]
+fn text() {
+    let expected = "\
+wheel
+  policy                              mean     ± sd     se  n   paper        ±  diff/±
+  uniform                           100.00  ± 50.00  28.87  3  100.00   ± 5.73   +0.00
+  lin-full-post                      30.00  ± 14.14  10.00  2   38.38  ± 13.05   -0.64
+  lin-full-post[prior_precision=1]   30.00  ± 14.14  10.00  2       –
+
+my_own
+  policy                              mean    ± sd    se  n
+  uniform                           100.00  ± 0.00  0.00  2
+  lin-full-post                      50.00             –  1
+  lin-full-post[prior_precision=1]       –             –  0
+
+over all problems
+  policy                            mean rank  mean value
+  uniform                                2.50      100.00
+  lin-full-post                          1.25       40.00
+  lin-full-post[prior_precision=1]          –           –
+
+Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better.
+Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.
+Mean rank and mean value are over the problems shown, ranks among the policies shown.
+The paper calls its ± a standard error, but its size says standard deviation.
+lin-full-post on my_own: 1 trial failed, not counted.
+lin-full-post[prior_precision=1] on wheel: 1 trial left out, Uniform has no such trial.
+lin-full-post[prior_precision=1] on my_own: 1 trial left out, Uniform has no such trial.
+";
+    assert_eq!(render(Metric::Cumulative, Format::Text), expected);
+}
+
+#[test]
+fn markdown() {
+    let expected = "\
+| policy | mean rank | mean value | wheel | my_own |
+| --- | ---: | ---: | ---: | ---: |
+| `uniform` | 2.50 | 100.00 | 100.00 ± 50.00 | 100.00 ± 0.00 |
+| se (n) |  |  | 28.87 (3) | 0.00 (2) |
+| paper |  |  | 100.00 ± 5.73 |  |
+| `lin-full-post` | 1.25 | 40.00 | 30.00 ± 14.14 | 50.00 |
+| se (n) |  |  | 10.00 (2) | – (1) |
+| paper |  |  | 38.38 ± 13.05 |  |
+| `lin-full-post[prior_precision=1]` | – | – | 30.00 ± 14.14 | – |
+| se (n) |  |  | 10.00 (2) |  |
+
+Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; \
+lower is better. Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n. Mean rank and mean \
+value are over the problems shown, ranks among the policies shown. The paper calls its ± a standard error, but its \
+size says standard deviation.
+
+- lin-full-post on my_own: 1 trial failed, not counted.
+- lin-full-post[prior_precision=1] on wheel: 1 trial left out, Uniform has no such trial.
+- lin-full-post[prior_precision=1] on my_own: 1 trial left out, Uniform has no such trial.
+";
+    assert_eq!(render(Metric::Cumulative, Format::Markdown), expected);
+}
+
+#[test]
+fn csv() {
+    let expected = "\
+metric,policy,problem,mean,sd,se,n,paper_mean,paper_pm
+cumulative,uniform,wheel,100.0,50.0,28.86751345948129,3,100.0,5.73
+cumulative,uniform,my_own,100.0,0.0,0.0,2,,
+cumulative,uniform,mean_rank,2.5,,,,,
+cumulative,uniform,mean_value,100.0,,,,,
+cumulative,lin-full-post,wheel,30.0,14.142135623730951,10.0,2,38.38,13.05
+cumulative,lin-full-post,my_own,50.0,,,1,,
+cumulative,lin-full-post,mean_rank,1.25,,,,,
+cumulative,lin-full-post,mean_value,40.0,,,,,
+cumulative,lin-full-post[prior_precision=1],wheel,30.0,14.142135623730951,10.0,2,,
+cumulative,lin-full-post[prior_precision=1],my_own,,,,0,,
+cumulative,lin-full-post[prior_precision=1],mean_rank,,,,,,
+cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,
+";
+    assert_eq!(render(Metric::Cumulative, Format::Csv), expected);
+    // Simple regrets are the cumulative ones over 128 here: the same shares of Uniform's, another paper's value.
+    let simple = render(Metric::Simple, Format::Csv);
+    let line = "simple,lin-full-post,wheel,30.0,14.142135623730951,10.0,2,20.62,13.68\n";
+    assert!(simple.contains(line), "{simple}");
+}
+
+#[test]
+fn latex() {
+    let expected = r"\begin{table}
+\centering
+\caption{Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better. Mean $\pm$ standard deviation (sd) over n trials; se is the standard error, sd/$\surd$n. Mean rank and mean value are over the problems shown, ranks among the policies shown. The paper calls its $\pm$ a standard error, but its size says standard deviation. lin-full-post on my\_own: 1 trial failed, not counted. lin-full-post{[}prior\_precision=1{]} on wheel: 1 trial left out, Uniform has no such trial. lin-full-post{[}prior\_precision=1{]} on my\_own: 1 trial left out, Uniform has no such trial.}
+\begin{tabular}{lrrrr}
+\toprule
+Policy & Mean rank & Mean value & wheel & my\_own \\
+\midrule
+\texttt{uniform} & 2.50 & 100.00 & 100.00 $\pm$ 50.00 & 100.00 $\pm$ 0.00 \\
+\quad se ($n$) &  &  & 28.87 (3) & 0.00 (2) \\
+\quad paper &  &  & 100.00 $\pm$ 5.73 &  \\
+\texttt{lin-full-post} & 1.25 & 40.00 & 30.00 $\pm$ 14.14 & 50.00 \\
+\quad se ($n$) &  &  & 10.00 (2) & -- (1) \\
+\quad paper &  &  & 38.38 $\pm$ 13.05 &  \\
+\texttt{lin-full-post{[}prior\_precision=1{]}} & -- & -- & 30.00 $\pm$ 14.14 & -- \\
+\quad se ($n$) &  &  & 10.00 (2) &  \\
+\bottomrule
+\end{tabular}
+\end{table}
+";
+    assert_eq!(render(Metric::Cumulative, Format::Latex), expected);
+}
+
+#[test]
+fn runtime_is_in_seconds_and_not_ranked() {
+    let expected = "\
+wheel
+  policy                            mean    ± sd    se  n   paper
+  uniform                            200   ± 100  57.7  3  0.0400
+  lin-full-post                     45.2  ± 21.2  15.0  2    3.00
+  lin-full-post[prior_precision=1]  63.2  ± 34.6  20.0  3       –
+
+my_own
+  policy                            mean    ± sd    se  n
+  uniform                           10.2  ± 0.00  0.00  2
+  lin-full-post                     5.25             –  1
+  lin-full-post[prior_precision=1]  1.25             –  1
+
+Seconds per trial of 2000 steps, choosing and learning together.
+Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.
+The paper's seconds are of one run on an Nvidia 1080-TI.
+lin-full-post on my_own: 1 trial failed, not counted.
+";
+    assert_eq!(render(Metric::Runtime, Format::Text), expected);
+    let markdown = render(Metric::Runtime, Format::Markdown);
+    assert!(markdown.starts_with("| policy | wheel | my_own |\n| --- | ---: | ---: |\n"), "{markdown}");
+    assert!(!render(Metric::Runtime, Format::Csv).contains("mean_rank"));
+    assert!(render(Metric::Runtime, Format::Latex).contains("\\begin{tabular}{lrr}"));
+}
+
+#[test]
+fn a_uniform_without_regret_divides_nothing() {
+    let rows = [row("easy", "uniform", 0, 0.0), row("easy", "lin-full-post", 0, 1.0)];
+    for format in [Format::Text, Format::Markdown, Format::Csv, Format::Latex] {
+        let text = Table::new(&rows, Metric::Cumulative).render(format);
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
+    let table = Table::new(&rows, Metric::Cumulative);
+    assert!(table.lines.iter().all(|line| line.cells[0].ours.is_none() && line.mean_rank.is_none()));
+    assert_eq!(
+        table.notes[1],
+        "lin-full-post on easy: Uniform's mean is 0, so nothing can be normalized by it."
+    );
+}
+
+#[test]
+fn the_papers_values_are_of_2000_steps_only() {
+    let mut rows = records();
+    rows.iter_mut().for_each(|row| row.steps = 500);
+    let table = Table::new(&rows, Metric::Cumulative);
+    assert!(!table.has_paper());
+    assert_eq!(table.caption[3], "The paper's values are of 2000 steps, so they are not shown.");
+}
+
+#[test]
+fn all_eight_problems_have_the_papers_overall_beside_ours() {
+    let problems =
+        ["census-10k", "adult", "covertype", "wheel", "jester", "statlog", "financial", "mushroom"];
+    let mut rows = Vec::new();
+    for problem in problems {
+        rows.push(row(problem, "lu-sivi-ablation", 0, 50.0));
+        rows.push(row(problem, "lin-full-post", 0, 25.0));
+        rows.push(row(problem, "uniform", 0, 100.0));
+    }
+    let table = Table::new(&rows, Metric::Cumulative);
+    assert!(table.problems.iter().eq(problems.iter().rev()), "{:?}", table.problems);
+    let text = table.render(Format::Text);
+    let overall = "\
+over all problems
+  policy            mean rank  mean value  paper rank  paper value
+  uniform                3.00      100.00      7 of 7       100.00
+  lin-full-post          1.00       25.00   3.75 of 7        51.15
+  lu-sivi-ablation       2.00       50.00  2.625 of 5        47.81
+";
+    assert!(text.contains(overall), "{text}");
+    assert!(text.lines().take(50).all(|line| line.chars().count() <= 80), "{text}");
+    assert!(table.render(Format::Csv).contains("cumulative,lin-full-post,mean_value,25.0,,,,51.15,\n"));
+    rows.push(row("linear", "uniform", 0, 1.0));
+    assert!(!Table::new(&rows, Metric::Cumulative).has_paper_overall);
+}
+
+#[test]
+fn words_name_metrics_and_formats() {
+    assert_eq!("simple".parse::<Metric>().unwrap(), Metric::Simple);
+    assert_eq!("latex".parse::<Format>().unwrap(), Format::Latex);
+    let message = "regret".parse::<Metric>().unwrap_err().to_string();
+    assert_eq!(message, "no metric is called `regret`; there are cumulative, simple, runtime");
+    let message = "html".parse::<Format>().unwrap_err().to_string();
+    assert_eq!(message, "no format is called `html`; there are text, markdown, csv, latex");
+}
+
+#[test]
+fn nothing_at_all_is_a_table_too() {
+    for metric in Metric::ALL {
+        for format in [Format::Text, Format::Markdown, Format::Csv, Format::Latex] {
+            assert!(Table::new(&[], metric).render(format).ends_with('\n'));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! For a terminal: problem by problem, one line for each policy, so that any number of problems stays readable.
+
+use super::number::{number, optional};
+use super::{Cell, Table};
+
+pub(super) fn render(table: &Table) -> String {
+    let mut out = String::new();
+    let mut blocks: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+    for (problem_idx, problem) in table.problems.iter().enumerate() {
+        let has_paper = table.lines.iter().any(|line| line.cells[problem_idx].paper.is_some());
+        let columns = match (has_paper, table.metric.is_normalized()) {
+            (false, _) => &COLUMNS[..5],
+            // The paper's seconds come without ±.
+            (true, false) => &COLUMNS[..6],
+            (true, true) => &COLUMNS[..],
+        };
+        let mut lines = vec![columns.iter().map(|&column| column.to_owned()).collect()];
+        for line in &table.lines {
+            let mut cells = cells(table, &line.policy, &line.cells[problem_idx]);
+            cells.truncate(columns.len());
+            lines.push(cells);
+        }
+        blocks.push((problem.clone(), lines));
+    }
+    if table.metric.is_normalized() {
+        blocks.push(overall(table));
+    }
+    for (title, lines) in blocks {
+        out.push_str(&format!("{title}\n{}\n", aligned(&lines)));
+    }
+    for words in table.caption.iter().chain(&table.notes) {
+        out.push_str(words);
+        out.push('\n');
+    }
+    out
+}
+
+const COLUMNS: [&str; 8] = ["policy", "mean", "± sd", "se", "n", "paper", "±", "diff/±"];
+
+fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
+    let show = |value| optional(table.metric, value);
+    let spread = |value: Option<f64>| {
+        value.map(|value| format!("± {}", number(table.metric, value))).unwrap_or_default()
+    };
+    let ours = cell.ours;
+    vec![
+        policy.to_owned(),
+        show(ours.map(|ours| ours.mean)),
+        spread(ours.and_then(|ours| ours.sd)),
+        show(ours.and_then(|ours| ours.se())),
+        ours.map_or(0, |ours| ours.n).to_string(),
+        show(cell.paper.map(|paper| paper.mean)),
+        spread(cell.paper.and_then(|paper| paper.plus_minus)),
+        cell.difference().map(|difference| format!("{difference:+.2}")).unwrap_or_default(),
+    ]
+}
+
+fn overall(table: &Table) -> (String, Vec<Vec<String>>) {
+    let mut header = vec!["policy", "mean rank", "mean value"];
+    if table.has_paper_overall {
+        header.extend(["paper rank", "paper value"]);
+    }
+    let mut lines: Vec<Vec<String>> = vec![header.into_iter().map(str::to_owned).collect()];
+    for line in &table.lines {
+        let mut cells = vec![
+            line.policy.clone(),
+            optional(table.metric, line.mean_rank),
+            optional(table.metric, line.mean_value),
+        ];
+        if table.has_paper_overall {
+            let rank = line.paper.map(|paper| format!("{} of {}", paper.mean_rank, paper.ranked));
+            cells.push(rank.unwrap_or_else(|| optional(table.metric, None)));
+            cells.push(optional(table.metric, line.paper.map(|paper| paper.mean_value)));
+        }
+        lines.push(cells);
+    }
+    ("over all problems".to_owned(), lines)
+}
+
+/// The first column to the left, the others to the right.
+fn aligned(lines: &[Vec<String>]) -> String {
+    let n_columns = lines.first().map_or(0, Vec::len);
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..n_columns).map(width).collect();
+    let mut out = String::new();
+    for line in lines {
+        let mut text = String::from(" ");
+        for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
+            match column {
+                0 => text.push_str(&format!(" {cell:<width$}")),
+                _ => text.push_str(&format!("  {cell:>width$}")),
+            }
+        }
+        out.push_str(text.trim_end());
+        out.push('\n');
+    }
+    out
+}
