@@ -9,10 +9,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use locus::{Seed, Shape};
+use locus::{PolicySpec, Request, Seed, Shape};
 use locus_bench::data::{FileState, inspect};
 use locus_bench::problem::{self, INFOS, Loaded, Problem, Sequence};
+use locus_bench::trial::run_trial;
 
 fn data_dir() -> Option<PathBuf> {
     let folder = std::env::var_os("LOCUS_DATA").map(PathBuf::from);
@@ -261,4 +263,21 @@ fn shapes_are_those_of_the_benchmark() {
     assert_eq!(shape("adult"), Shape::new(94, 14));
     assert_eq!(shape("census-10k"), Shape::new(383, 9));
     assert_eq!(INFOS.len(), 11);
+}
+
+/// One-hot columns that add up to one, and long runs, are where a posterior loses its positive definiteness.
+#[test]
+fn lin_full_post_holds_over_50_000_rows_of_covertype() {
+    let Some(loaded) = load("covertype") else { return };
+    let sequence = sequence(&loaded.problem, 50_000, 1);
+    let spec: PolicySpec = "lin-full-post".parse().unwrap();
+    let mut policy = spec.build(sequence.shape(), Seed::new(1)).unwrap();
+    let result = run_trial(&sequence, &mut *policy, &mut (), &AtomicBool::new(false)).unwrap();
+    let mean = |regrets: &[f64]| regrets.iter().sum::<f64>() / regrets.len() as f64;
+    let (first, last) = (mean(&result.regrets[..5_000]), mean(&result.regrets[45_000..]));
+    assert!(last < 0.35 && last < first, "regret {first} in the first rounds, {last} in the last");
+    // It can still be saved, loaded and asked.
+    let resumed = locus::load(&policy.save()).unwrap();
+    let request = Request { round: 50_000, context: sequence.round(0).context };
+    assert_eq!(resumed.choose(request).unwrap(), policy.choose(request).unwrap());
 }
