@@ -86,6 +86,44 @@ impl Setting for u32 {
     }
 }
 
+/// Declares an enum whose values are words, as a [`Setting`].
+macro_rules! words {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis enum $name:ident {
+            $($(#[$variant_meta:meta])+ $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $name {
+            $($(#[$variant_meta])+ $variant,)+
+        }
+
+        impl $crate::config::Setting for $name {
+            const TYPE: &'static str = concat!("one of", $(" ", $word),+);
+
+            fn parse(text: &str) -> Option<Self> {
+                match text {
+                    $($word => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            fn format(&self) -> String {
+                match self {
+                    $(Self::$variant => $word.to_owned(),)+
+                }
+            }
+
+            fn magnitude(&self) -> f64 {
+                0.0
+            }
+        }
+    };
+}
+pub(crate) use words;
+
 /// The values that a numeric setting takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
@@ -95,6 +133,9 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// Whatever the type allows.
+    pub(crate) const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, excludes_low: false };
+
     /// `low < value ≤ high`.
     pub(crate) const fn above(low: f64, high: f64) -> Self {
         Self { low, high, excludes_low: true }
@@ -113,6 +154,9 @@ impl Range {
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.low == f64::NEG_INFINITY && self.high == f64::INFINITY {
+            return Ok(());
+        }
         let (low, high) = (self.low.format(), self.high.format());
         if self.excludes_low {
             write!(f, "above {low}, up to {high}")
@@ -160,7 +204,7 @@ macro_rules! config {
                             key: stringify!($field),
                             doc: concat!($($doc),+),
                             source: $source,
-                            expected: || format!("{} {}", <$type as Setting>::TYPE, $range),
+                            expected: || format!("{} {}", <$type as Setting>::TYPE, $range).trim_end().to_owned(),
                             get: |config: &$name| config.$field.format(),
                             set: |config: &mut $name, text| match <$type as Setting>::parse(text) {
                                 Some(value) => {

@@ -24,6 +24,7 @@ mod config;
 mod error;
 mod interaction;
 pub mod linear;
+pub mod nn;
 pub mod policy;
 pub mod replay;
 mod rng;

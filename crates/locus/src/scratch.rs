@@ -3,12 +3,15 @@
 //! `choose` takes `&self` and may run on many threads at once, so it cannot use buffers of the policy without
 //! a lock. Each thread keeps one set of buffers instead; they grow to the largest decision made there.
 
+use std::any::Any;
 use std::cell::RefCell;
 
 /// Reusable buffers.
 #[derive(Debug, Default)]
 pub struct Scratch {
     doubles: Vec<f64>,
+    /// What models keep here for themselves, one of each type.
+    works: Vec<Box<dyn Any>>,
     /// One draw of every action's reward, apart from the rest because models draw into it while they use the rest.
     pub(crate) rewards: Vec<f64>,
 }
@@ -21,6 +24,18 @@ impl Scratch {
     /// Calls `body` with this thread's buffers. `body` must not make another decision on this thread.
     pub fn with<T>(body: impl FnOnce(&mut Self) -> T) -> T {
         SCRATCH.with_borrow_mut(body)
+    }
+
+    /// This thread's `T`, as the last decision left it.
+    pub fn work<T: Default + 'static>(&mut self) -> &mut T {
+        let place = match self.works.iter().position(|work| work.is::<T>()) {
+            Some(place) => place,
+            None => {
+                self.works.push(Box::new(T::default()));
+                self.works.len() - 1
+            }
+        };
+        self.works[place].downcast_mut().expect("the type that was looked for")
     }
 
     /// Slices of these lengths, holding whatever was left in them.

@@ -4,13 +4,20 @@
 //! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
 use super::spec::PolicySpec;
-use super::{Policy, lin_full_post, uniform};
+use super::{Policy, lin_full_post, lu, uniform};
 use crate::config::{Config, Field};
 use crate::save::{self, Decoder, Encoder};
 use crate::{Error, Seed, Shape};
 
 /// Every policy, in the order in which they are listed.
-static REGISTRY: &[&dyn Entry] = &[&uniform::REGISTERED, &lin_full_post::REGISTERED];
+static REGISTRY: &[&dyn Entry] = &[
+    &uniform::REGISTERED,
+    &lin_full_post::REGISTERED,
+    &lu::LU_GAUSS,
+    &lu::LU_GAUSS_ABLATION,
+    &lu::LU_SIVI,
+    &lu::LU_SIVI_ABLATION,
+];
 
 /// The policies that there are.
 pub fn policies() -> Vec<PolicyInfo> {

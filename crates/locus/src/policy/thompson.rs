@@ -242,12 +242,11 @@ impl<M: RewardModel> Policy for Thompson<M> {
         if !self.n_observed.is_multiple_of(u64::from(training.every)) {
             return Ok(FitReport::default());
         }
-        let mut trained = model.clone();
-        let report = trained
-            .fit(replay, &mut seed.stream("fit", self.n_observed))
-            .map_err(|breakdown| breakdown.in_round(outcome.round))?;
-        *model = trained;
-        Ok(report)
+        let untrained = model.clone();
+        model.fit(replay, &mut seed.stream("fit", self.n_observed)).map_err(|breakdown| {
+            *model = untrained;
+            breakdown.in_round(outcome.round)
+        })
     }
 
     fn snapshot(&self) -> Arc<dyn Choose> {

@@ -1,0 +1,110 @@
+//! Dense layers one after another.
+
+use super::dense::{Activation, Dense, InputGradient};
+use super::{Layout, Lines, Panel};
+use crate::Rng;
+
+/// Layers with ReLUs in between.
+#[derive(Clone, Debug)]
+pub struct Mlp {
+    layers: Vec<Dense>,
+}
+
+/// What a net computes on its way, kept for the way back.
+#[derive(Clone, Debug, Default)]
+pub struct MlpWork {
+    /// The output of every layer.
+    outputs: Vec<Panel>,
+    /// The gradient of every layer's sums.
+    gradients: Vec<Panel>,
+    transposed: Vec<f32>,
+}
+
+impl Mlp {
+    /// `sizes[0]` inputs, layers of the other sizes; `last` follows the last one.
+    pub fn new(layout: &mut Layout, sizes: &[usize], last: Activation) -> Self {
+        let n_layers = sizes.len() - 1;
+        let layers = sizes.windows(2).enumerate().map(|(index, pair)| {
+            let activation = if index + 1 == n_layers { last } else { Activation::Relu };
+            Dense::new(layout, pair[0], pair[1], activation)
+        });
+        Self { layers: layers.collect() }
+    }
+
+    /// The layers.
+    pub fn layers(&self) -> &[Dense] {
+        &self.layers
+    }
+
+    /// Inputs of the first layer.
+    pub fn n_in(&self) -> usize {
+        self.layers[0].n_in()
+    }
+
+    /// Outputs of the last layer.
+    pub fn n_out(&self) -> usize {
+        self.layers[self.layers.len() - 1].n_out()
+    }
+
+    /// Glorot-uniform weights, zero biases.
+    pub fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
+        self.layers.iter().for_each(|layer| layer.initialize(parameters, rng));
+    }
+
+    /// Computes all outputs.
+    pub fn forward(&self, parameters: &[f32], x: Lines<'_>, work: &mut MlpWork) {
+        work.outputs.resize_with(self.layers.len(), Panel::default);
+        for (index, layer) in self.layers.iter().enumerate() {
+            let (before, after) = work.outputs.split_at_mut(index);
+            let input = before.last().map_or(x, Panel::all);
+            after[0].reshape(layer.n_out(), x.n_columns());
+            layer.forward(parameters, input, after[0].all_mut());
+        }
+    }
+
+    /// Adds the gradients of all layers, given [`MlpWork::output_gradient`]; passes the gradient of the input on.
+    ///
+    /// If the last layer has a ReLU, the output gradient must be that of its sums, as [`InputGradient::BeforeRelu`] of
+    /// the nets that follow gives it.
+    pub fn backward(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        x: Lines<'_>,
+        work: &mut MlpWork,
+        input: InputGradient<'_>,
+    ) {
+        let MlpWork { outputs, gradients: panels, transposed } = work;
+        let mut input = Some(input);
+        for (index, layer) in self.layers.iter().enumerate().rev() {
+            let (before, after) = panels.split_at_mut(index);
+            let (x, target) = match before.last_mut() {
+                Some(panel) => (outputs[index - 1].all(), InputGradient::BeforeRelu(panel.all_mut())),
+                None => (x, input.take().expect("the first layer comes once")),
+            };
+            layer.backward(parameters, gradients, x, after[0].all(), target, transposed);
+        }
+    }
+}
+
+impl MlpWork {
+    /// The output of the last layer.
+    pub fn output(&self) -> &Panel {
+        &self.outputs[self.outputs.len() - 1]
+    }
+
+    /// The output of every layer.
+    pub fn outputs(&self) -> &[Panel] {
+        &self.outputs
+    }
+
+    /// The output, to read, and its gradient, to be filled in before [`Mlp::backward`].
+    pub fn output_and_gradient(&mut self) -> (&Panel, &mut Panel) {
+        self.gradients.resize_with(self.outputs.len(), Panel::default);
+        for (gradient, output) in self.gradients.iter_mut().zip(&self.outputs) {
+            gradient.reshape(output.n_features(), output.n_columns());
+        }
+        let last = self.outputs.len() - 1;
+        (&self.outputs[last], &mut self.gradients[last])
+    }
+}

@@ -1,0 +1,56 @@
+//! How does a small net learn? Products, dense layers, optimizers, vectorized normals; knows no bandits.
+//!
+//! Dimension letters, here and in the policies: **N** rows of a minibatch, **C** context features, **A** actions,
+//! **H** latent size, **K** extra draws, **S** samples.
+//!
+//! Activations are stored feature by feature: a [`Panel`] of shape [features, N] keeps the N values of one feature side
+//! by side. A bias is then one number for a whole line, elementwise loops run over N without remainders, and N can be
+//! anything from one decision to a minibatch. Weights are [in, out], out side by side.
+//!
+//! All parameters of a model live in one arena (places in it come from a [`Layout`]), so that the optimizer is one loop,
+//! and a saved model is one list of numbers. Backward passes are written out by hand, each beside its forward pass; to
+//! add a layer, follow [`Dense`] and its gradient check.
+
+mod adam;
+mod dense;
+mod exponential;
+mod mlp;
+mod normals;
+mod panel;
+mod product;
+mod shared_input;
+
+pub use adam::Adam;
+pub use dense::{Activation, Dense, InputGradient};
+pub use exponential::{exp_lanes, exp_slice};
+pub use mlp::{Mlp, MlpWork};
+pub use normals::Normals;
+pub use panel::{LANES, Lines, LinesMut, Panel};
+pub use shared_input::{SharedInput, Sharing};
+
+use std::ops::Range;
+
+/// Hands out places in an arena of parameters.
+#[derive(Debug, Default)]
+pub struct Layout {
+    len: usize,
+}
+
+impl Layout {
+    /// The next `len` places.
+    pub fn reserve(&mut self, len: usize) -> Range<usize> {
+        let start = self.len;
+        self.len += len;
+        start..self.len
+    }
+
+    /// How many places were handed out.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}

@@ -1,0 +1,171 @@
+//! Activations, feature by feature.
+
+/// Values that vectors hold; every line of a panel is padded to a multiple of it.
+pub const LANES: usize = 16;
+
+/// Activations [features, N]: the N values of a feature lie side by side.
+///
+/// Lines are padded. The padding of activations holds finite numbers, that of gradients holds 0, so that loops may
+/// run over it.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    data: Vec<f32>,
+    n_features: usize,
+    n_columns: usize,
+    stride: usize,
+}
+
+impl Panel {
+    /// Zeros.
+    pub fn new(n_features: usize, n_columns: usize) -> Self {
+        let mut panel = Self::default();
+        panel.reshape(n_features, n_columns);
+        panel
+    }
+
+    /// Takes another shape, with whatever numbers are in the memory that it has. Allocates only to grow.
+    pub fn reshape(&mut self, n_features: usize, n_columns: usize) {
+        (self.n_features, self.n_columns) = (n_features, n_columns);
+        self.stride = match n_columns {
+            // A single column is a plain vector.
+            1 => 1,
+            _ => {
+                let padded = n_columns.next_multiple_of(LANES);
+                // Lines that are a power of two apart would all fall into the same few places of the cache.
+                if padded.is_multiple_of(4 * LANES) { padded + LANES } else { padded }
+            }
+        };
+        let len = n_features * self.stride;
+        if self.data.len() < len {
+            self.data.resize(len, 0.0);
+        }
+    }
+
+    /// Sets everything, padding too.
+    pub fn fill(&mut self, value: f32) {
+        self.data.fill(value);
+    }
+
+    /// Sets the padding to 0, as that of a gradient must be.
+    pub fn clear_padding(&mut self) {
+        let (stride, n_columns) = (self.stride, self.n_columns);
+        if stride > n_columns {
+            self.all_mut().data.chunks_exact_mut(stride).for_each(|line| line[n_columns..].fill(0.0));
+        }
+    }
+
+    /// The first number that is not finite, if there is one.
+    pub fn find_non_finite(&self) -> Option<f32> {
+        self.all().iter().flatten().copied().find(|value| !value.is_finite())
+    }
+
+    /// N, without padding.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// How many features it has.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// From one line to the next.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The values of a feature.
+    pub fn line(&self, feature: usize) -> &[f32] {
+        &self.data[feature * self.stride..][..self.n_columns]
+    }
+
+    /// The values of a feature.
+    pub fn line_mut(&mut self, feature: usize) -> &mut [f32] {
+        &mut self.data[feature * self.stride..][..self.n_columns]
+    }
+
+    /// All features.
+    pub fn all(&self) -> Lines<'_> {
+        self.lines(0..self.n_features)
+    }
+
+    /// All features.
+    pub fn all_mut(&mut self) -> LinesMut<'_> {
+        self.lines_mut(0..self.n_features)
+    }
+
+    /// `LANES` values of a feature from `column` on, padding perhaps among them.
+    pub fn lanes(&self, feature: usize, column: usize) -> &[f32; LANES] {
+        self.data[feature * self.stride + column..].first_chunk().expect("a padded line")
+    }
+
+    /// `LANES` values of a feature from `column` on, padding perhaps among them.
+    pub fn lanes_mut(&mut self, feature: usize, column: usize) -> &mut [f32; LANES] {
+        self.data[feature * self.stride + column..].first_chunk_mut().expect("a padded line")
+    }
+
+    /// Some of the features.
+    pub fn lines(&self, features: std::ops::Range<usize>) -> Lines<'_> {
+        Lines {
+            data: &self.data[features.start * self.stride..features.end * self.stride],
+            n_columns: self.n_columns,
+            stride: self.stride,
+        }
+    }
+
+    /// Some of the features.
+    pub fn lines_mut(&mut self, features: std::ops::Range<usize>) -> LinesMut<'_> {
+        LinesMut {
+            data: &mut self.data[features.start * self.stride..features.end * self.stride],
+            n_columns: self.n_columns,
+            stride: self.stride,
+        }
+    }
+}
+
+/// Some features of a [`Panel`].
+#[derive(Clone, Copy, Debug)]
+pub struct Lines<'a> {
+    pub(super) data: &'a [f32],
+    pub(super) n_columns: usize,
+    pub(super) stride: usize,
+}
+
+/// Some features of a [`Panel`], to write.
+#[derive(Debug)]
+pub struct LinesMut<'a> {
+    pub(super) data: &'a mut [f32],
+    pub(super) n_columns: usize,
+    pub(super) stride: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// How many features these are.
+    pub fn n_features(&self) -> usize {
+        self.data.len() / self.stride.max(1)
+    }
+
+    /// N, without padding.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// The values of each feature.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [f32]> + use<'a> {
+        let n_columns = self.n_columns;
+        self.data.chunks_exact(self.stride.max(1)).map(move |line| &line[..n_columns])
+    }
+}
+
+impl LinesMut<'_> {
+    /// How many features these are.
+    pub fn n_features(&self) -> usize {
+        self.data.len() / self.stride.max(1)
+    }
+
+    /// The values of each feature.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut [f32]> {
+        let n_columns = self.n_columns;
+        self.data.chunks_exact_mut(self.stride.max(1)).map(move |line| &mut line[..n_columns])
+    }
+}

@@ -1,0 +1,151 @@
+//! A dense layer with two inputs, one of which many columns share.
+//!
+//! `y = relu(W_xᵀx + W_oᵀo + b)` for N shared inputs x and many own inputs o of each: the first product and the bias, called
+//! the base here, are computed once for all columns that share them.
+
+use std::ops::Range;
+
+use super::panel::LANES;
+use super::product::{Epilogue, add_outer, product, product_of_one};
+use super::{Layout, Lines, LinesMut, Panel};
+use crate::Rng;
+
+/// The layer: weights [shared + own, out], so that it is a dense layer on both inputs, one after the other.
+#[derive(Clone, Debug)]
+pub struct SharedInput {
+    shared_weights: Range<usize>,
+    own_weights: Range<usize>,
+    bias: Range<usize>,
+    n_out: usize,
+    n_inputs: usize,
+}
+
+/// Which shared column belongs to a column: `first + column % period`; both are multiples of [`LANES`].
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing {
+    /// The first shared column.
+    pub first: usize,
+    /// After how many columns it begins again.
+    pub period: usize,
+}
+
+impl Sharing {
+    /// Column by column, nothing is shared.
+    pub const ONE_TO_ONE: Self = Self { first: 0, period: usize::MAX };
+}
+
+/// Adds the base and cuts off below 0.
+struct BaseRelu<'a> {
+    base: Lines<'a>,
+    sharing: Sharing,
+}
+
+impl Epilogue for BaseRelu<'_> {
+    #[inline(always)]
+    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
+        let start = line * self.base.stride + self.sharing.first + column % self.sharing.period;
+        let base = &self.base.data[start..start + LANES];
+        for lane in 0..LANES {
+            let sum = sums[lane] + base[lane];
+            // Written so that a NaN stays one.
+            place[lane] = if sum < 0.0 { 0.0 } else { sum };
+        }
+    }
+}
+
+impl SharedInput {
+    /// A layer with places of its own.
+    pub fn new(layout: &mut Layout, n_shared: usize, n_own: usize, n_out: usize) -> Self {
+        let shared_weights = layout.reserve(n_shared * n_out);
+        let own_weights = layout.reserve(n_own * n_out);
+        let bias = layout.reserve(n_out);
+        Self { shared_weights, own_weights, bias, n_out, n_inputs: n_shared + n_own }
+    }
+
+    /// out
+    pub fn n_out(&self) -> usize {
+        self.n_out
+    }
+
+    /// Where the weights [shared + own, out] are.
+    pub fn weights(&self) -> Range<usize> {
+        self.shared_weights.start..self.own_weights.end
+    }
+
+    /// Where the biases [out] are.
+    pub fn bias(&self) -> Range<usize> {
+        self.bias.clone()
+    }
+
+    /// Glorot-uniform weights, zero biases.
+    pub fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
+        let limit = (6.0 / (self.n_inputs + self.n_out) as f64).sqrt();
+        for weight in &mut parameters[self.weights()] {
+            *weight = (limit * (2.0 * rng.uniform() - 1.0)) as f32;
+        }
+        parameters[self.bias.clone()].fill(0.0);
+    }
+
+    /// The base [out, N] of shared inputs x [shared, N].
+    pub fn base(&self, parameters: &[f32], x: Lines<'_>, mut base: LinesMut<'_>) {
+        let weights = &parameters[self.shared_weights.clone()];
+        let bias = &parameters[self.bias.clone()];
+        if x.n_columns() == 1 {
+            product_of_one(weights, x.data, base.data);
+            base.data.iter_mut().zip(bias).for_each(|(place, bias)| *place += bias);
+        } else {
+            product(weights, x, &mut base, &super::product::Bias(bias));
+        }
+    }
+
+    /// y [out, columns] of own inputs o [own, columns] on a base.
+    pub fn forward(
+        &self,
+        parameters: &[f32],
+        own: Lines<'_>,
+        base: Lines<'_>,
+        sharing: Sharing,
+        mut y: LinesMut<'_>,
+    ) {
+        let weights = &parameters[self.own_weights.clone()];
+        if own.n_columns() == 1 {
+            product_of_one(weights, own.data, y.data);
+            for (place, base) in y.data.iter_mut().zip(base.data) {
+                let sum = *place + base;
+                *place = if sum < 0.0 { 0.0 } else { sum };
+            }
+        } else {
+            product(weights, own, &mut y, &BaseRelu { base, sharing });
+        }
+    }
+
+    /// Adds the gradients of the own weights, and that of the base to `base_gradient` [out, N], given that of the sums.
+    pub fn backward(
+        &self,
+        gradients: &mut [f32],
+        own: Lines<'_>,
+        dy: Lines<'_>,
+        sharing: Sharing,
+        base_gradient: &mut Panel,
+    ) {
+        add_outer(own, dy, &mut gradients[self.own_weights.clone()]);
+        let stride = base_gradient.stride();
+        let lines = base_gradient.all_mut().data.chunks_exact_mut(stride);
+        for (line, dy) in lines.zip(dy.data.chunks_exact(dy.stride)) {
+            let n_padded = own.n_columns.next_multiple_of(LANES);
+            for block in dy[..n_padded].chunks(sharing.period.min(n_padded)) {
+                for (place, gradient) in line[sharing.first..].iter_mut().zip(block) {
+                    *place += gradient;
+                }
+            }
+        }
+    }
+
+    /// Adds the gradients of the shared weights and the bias, given that of the base.
+    pub fn backward_base(&self, gradients: &mut [f32], x: Lines<'_>, base_gradient: Lines<'_>) {
+        add_outer(x, base_gradient, &mut gradients[self.shared_weights.clone()]);
+        for (gradient, line) in gradients[self.bias.clone()].iter_mut().zip(base_gradient.iter()) {
+            *gradient += super::dense::sum(line);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! LU-Gauss: q(z | x) is a Gaussian whose mean and deviation a net computes (Eq. "LU-Gauss", Algorithm 2).
+
+use super::config::LuGaussConfig;
+use super::latent::{Latent, Noise};
+use super::settings::sizes;
+use crate::nn::{Activation, InputGradient, Layout, Lines, Mlp, MlpWork, Panel, exp_slice};
+use crate::{Rng, Shape};
+
+/// μ_z = T_φ1(h), σ_z = exp(factor · T_φ2(h)), h = T_φ0(x).
+#[derive(Clone, Debug)]
+pub struct Gauss {
+    pub(super) encoder: Mlp,
+    pub(super) mean: Mlp,
+    pub(super) scale: Mlp,
+    std_factor: f32,
+}
+
+/// What a forward pass leaves.
+#[derive(Clone, Debug, Default)]
+pub struct GaussWork {
+    encoder: MlpWork,
+    mean: MlpWork,
+    scale: MlpWork,
+    /// σ_z [H, N]
+    std: Panel,
+    /// The standard normals that z was made of [H, N].
+    noise: Panel,
+    /// Weight of Σ log q in the loss.
+    weight: f32,
+}
+
+impl Latent for Gauss {
+    type Config = LuGaussConfig;
+    type Work = GaussWork;
+
+    fn new(config: &LuGaussConfig, shape: Shape, layout: &mut Layout) -> Self {
+        let latent_dim = config.latent_dim as usize;
+        let encoder_sizes: Vec<usize> =
+            [shape.n_features].into_iter().chain(config.encoder_layers.0.iter().copied()).collect();
+        let n_encoded = encoder_sizes[encoder_sizes.len() - 1];
+        let head = sizes(n_encoded, &config.head_layers, latent_dim);
+        Self {
+            encoder: Mlp::new(layout, &encoder_sizes, Activation::Relu),
+            mean: Mlp::new(layout, &head, Activation::Linear),
+            scale: Mlp::new(layout, &head, Activation::Linear),
+            std_factor: config.shared().latent_std_factor,
+        }
+    }
+
+    fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
+        [&self.encoder, &self.mean, &self.scale].iter().for_each(|net| net.initialize(parameters, rng));
+    }
+
+    fn sample(
+        &self,
+        parameters: &[f32],
+        x: Lines<'_>,
+        noise: &mut impl Noise,
+        z: &mut Panel,
+        from: usize,
+        work: &mut GaussWork,
+    ) {
+        self.encoder.forward(parameters, x, &mut work.encoder);
+        let encoded = work.encoder.output().all();
+        self.mean.forward(parameters, encoded, &mut work.mean);
+        self.scale.forward(parameters, encoded, &mut work.scale);
+        let latent_dim = self.mean.n_out();
+        work.noise.reshape(latent_dim, x.n_columns());
+        work.std.reshape(latent_dim, x.n_columns());
+        noise.latent(&mut work.noise);
+        for h in 0..latent_dim {
+            let std = work.std.line_mut(h);
+            for (std, output) in std.iter_mut().zip(work.scale.output().line(h)) {
+                *std = self.std_factor * output;
+            }
+            exp_slice(std);
+            let (mean, noise) = (work.mean.output().line(h), work.noise.line(h));
+            for (((z, mean), std), noise) in z.line_mut(from + h).iter_mut().zip(mean).zip(std).zip(noise) {
+                *z = mean + *std * noise;
+            }
+        }
+    }
+
+    /// log q = −½Σe² − Σ log σ: given e, only the second part has a gradient.
+    fn add_log_q(
+        &self,
+        _parameters: &[f32],
+        _gradients: &mut [f32],
+        _x: Lines<'_>,
+        _noise: &mut impl Noise,
+        weight: f32,
+        _dz: &mut Panel,
+        work: &mut GaussWork,
+    ) -> f64 {
+        work.weight = weight;
+        let squares: f64 = work.noise.all().iter().flatten().map(|e| f64::from(e * e)).sum();
+        let outputs: f64 = work.scale.output().all().iter().flatten().map(|&output| f64::from(output)).sum();
+        -0.5 * squares - f64::from(self.std_factor) * outputs
+    }
+
+    fn backward(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        x: Lines<'_>,
+        dz: &Panel,
+        work: &mut GaussWork,
+    ) {
+        let GaussWork { encoder, mean, scale, std, noise, weight } = work;
+        let (_, mean_gradient) = mean.output_and_gradient();
+        let (_, scale_gradient) = scale.output_and_gradient();
+        for h in 0..self.mean.n_out() {
+            let dz = dz.line(h);
+            mean_gradient.line_mut(h).copy_from_slice(dz);
+            let parts = dz.iter().zip(std.line(h)).zip(noise.line(h));
+            for (gradient, ((dz, std), noise)) in scale_gradient.line_mut(h).iter_mut().zip(parts) {
+                *gradient = self.std_factor * (dz * std * noise - *weight);
+            }
+        }
+        mean_gradient.clear_padding();
+        scale_gradient.clear_padding();
+        let (encoded, encoded_gradient) = encoder.output_and_gradient();
+        let first = InputGradient::BeforeRelu(encoded_gradient.all_mut());
+        self.mean.backward(parameters, gradients, encoded.all(), mean, first);
+        let second = InputGradient::AddBeforeRelu(encoded_gradient.all_mut());
+        self.scale.backward(parameters, gradients, encoded.all(), scale, second);
+        self.encoder.backward(parameters, gradients, x, encoder, InputGradient::None);
+    }
+
+    fn panels<'a>(&self, work: &'a GaussWork) -> Vec<(String, &'a Panel)> {
+        let nets = [("encoder", &work.encoder), ("latent mean", &work.mean), ("latent scale", &work.scale)];
+        let mut panels: Vec<(String, &Panel)> = nets
+            .into_iter()
+            .flat_map(|(name, net)| {
+                net.outputs()
+                    .iter()
+                    .enumerate()
+                    .map(move |(layer, panel)| (format!("{name} layer {}", layer + 1), panel))
+            })
+            .collect();
+        panels.push(("latent standard deviation".to_owned(), &work.std));
+        panels
+    }
+}

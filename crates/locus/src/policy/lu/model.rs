@@ -1,0 +1,466 @@
+//! The model that both LU policies share: rewards are decoded from context and latent variable.
+//!
+//! Per observation i with action a, the loss is
+//!
+//! ```text
+//! −A · log N(r; μ_r(x, z)[a], σ_r[a]²) − w_KL · [log p(z) − log q(z | x)]
+//! ```
+//!
+//! averaged over the minibatch, with the constants ½·log 2π left out. p(z) = N(0, s²I).
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::config::Shared;
+use super::latent::{Latent, Noise};
+use super::settings::{KlWeight, LatentInput, StdScale, sizes};
+use crate::config::Config;
+use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
+use crate::policy::FitReport;
+use crate::policy::thompson::{Breakdown, Plan, RewardModel, highest};
+use crate::replay::Replay;
+use crate::save::{Decoder, Encoder};
+use crate::scratch::Scratch;
+use crate::{Error, Outcome, Rng, Seed, Shape};
+
+/// Settings of an LU policy.
+pub trait LuConfig: Config {
+    /// Its distribution of the latent variable.
+    #[expect(private_bounds, reason = "the policies of this crate are all there are")]
+    type Latent: Latent<Config = Self>;
+
+    #[doc(hidden)]
+    #[expect(private_interfaces, reason = "the policies of this crate are all there are")]
+    fn shared(&self) -> Shared;
+
+    #[doc(hidden)]
+    fn plan(&self) -> Plan;
+}
+
+/// Where each part of the model is, and how it is trained.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts<Q> {
+    pub(crate) shape: Shape,
+    pub(crate) shared: Shared,
+    pub(crate) latent: Q,
+    /// T_θ: [x, z] to the mean rewards of all actions.
+    pub(crate) decoder: Mlp,
+    /// σ_r [A], or its logarithm.
+    pub(crate) reward_std: Range<usize>,
+    /// log s
+    pub(crate) log_prior_std: Range<usize>,
+    pub(crate) n_parameters: usize,
+}
+
+/// A minibatch and all that is computed from it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Work<W> {
+    /// [x, z]: [C + H, N]
+    pub(crate) inputs: Panel,
+    /// What q sees in place of x where that is not the context.
+    pub(super) ones: Panel,
+    pub(crate) actions: Vec<usize>,
+    pub(crate) rewards: Vec<f32>,
+    pub(crate) decoder: MlpWork,
+    /// [H, N]
+    pub(super) dz: Panel,
+    pub(crate) latent: W,
+    pub(crate) gradients: Vec<f32>,
+}
+
+impl<Q: Latent> Parts<Q> {
+    pub(crate) fn new(config: &Q::Config, shared: Shared, shape: Shape) -> Self {
+        let mut layout = Layout::default();
+        let latent = Q::new(config, shape, &mut layout);
+        let n_inputs = shape.n_features + shared.latent_dim;
+        let decoder_sizes = sizes(n_inputs, &shared.decoder_layers, shape.n_actions);
+        let decoder = Mlp::new(&mut layout, &decoder_sizes, Activation::Linear);
+        let reward_std = layout.reserve(shape.n_actions);
+        let log_prior_std = layout.reserve(1);
+        Self { shape, shared, latent, decoder, reward_std, log_prior_std, n_parameters: layout.len() }
+    }
+
+    fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
+        self.latent.initialize(parameters, rng);
+        self.decoder.initialize(parameters, rng);
+        let Shared { reward_std, reward_std_spread, reward_std_scale, reward_std_floor, prior_std, .. } =
+            self.shared;
+        for parameter in &mut parameters[self.reward_std.clone()] {
+            let std = ((reward_std + reward_std_spread * rng.normal()) as f32).max(reward_std_floor);
+            *parameter = match reward_std_scale {
+                StdScale::Linear => std,
+                StdScale::Log => libm::logf(std),
+            };
+        }
+        parameters[self.log_prior_std.start] = libm::log(prior_std) as f32;
+    }
+
+    /// Draws z for the contexts in `work.inputs`, and decodes: mean rewards [A, N] are then the decoder's output.
+    pub(crate) fn forward(&self, parameters: &[f32], noise: &mut impl Noise, work: &mut Work<Q::Work>) {
+        let n_columns = work.inputs.n_columns();
+        let n_features = self.shape.n_features;
+        match self.shared.latent_input {
+            // z is written into the same panel that x is read from, so x is looked at first.
+            LatentInput::Context => {
+                let inputs = std::mem::take(&mut work.inputs);
+                let mut z = std::mem::take(&mut work.dz);
+                z.reshape(self.shared.latent_dim, n_columns);
+                self.latent.sample(
+                    parameters,
+                    inputs.lines(0..n_features),
+                    noise,
+                    &mut z,
+                    0,
+                    &mut work.latent,
+                );
+                work.inputs = inputs;
+                for h in 0..self.shared.latent_dim {
+                    work.inputs.line_mut(n_features + h).copy_from_slice(z.line(h));
+                }
+                work.dz = z;
+            }
+            LatentInput::Ones => {
+                work.ones.reshape(n_features, n_columns);
+                work.ones.fill(1.0);
+                let Work { ones, inputs, latent, .. } = work;
+                self.latent.sample(parameters, ones.all(), noise, inputs, n_features, latent);
+            }
+        }
+        self.decoder.forward(parameters, work.inputs.all(), &mut work.decoder);
+    }
+
+    /// Computes the loss of the minibatch in `work` and adds its gradients to `work.gradients`.
+    pub(crate) fn loss(
+        &self,
+        parameters: &[f32],
+        kl_weight: f32,
+        noise: &mut impl Noise,
+        work: &mut Work<Q::Work>,
+    ) -> f64 {
+        let n = work.inputs.n_columns();
+        let mut loss = self.reward_loss(parameters, work);
+        let Work { inputs, ones, decoder, dz, latent, gradients, .. } = work;
+        dz.reshape(self.shared.latent_dim, n);
+        let to_z = InputGradient::Store(self.shape.n_features, dz.all_mut());
+        self.decoder.backward(parameters, gradients, inputs.all(), decoder, to_z);
+
+        let weight = kl_weight / n as f32;
+        loss -= self.add_log_prior(parameters, weight, inputs, dz, gradients) * f64::from(weight);
+        let x = match self.shared.latent_input {
+            LatentInput::Context => inputs.lines(0..self.shape.n_features),
+            LatentInput::Ones => ones.all(),
+        };
+        let log_q = self.latent.add_log_q(parameters, gradients, x, noise, weight, dz, latent);
+        loss += log_q * f64::from(weight);
+        dz.clear_padding();
+        self.latent.backward(parameters, gradients, x, dz, latent);
+        loss
+    }
+
+    /// −A · mean log N(r; μ[a], σ[a]²), and its gradients in the decoder's output and σ.
+    fn reward_loss(&self, parameters: &[f32], work: &mut Work<Q::Work>) -> f64 {
+        let Work { actions, rewards, decoder, gradients, .. } = work;
+        let weight = self.shape.n_actions as f32 / actions.len() as f32;
+        let (means, mean_gradients) = decoder.output_and_gradient();
+        mean_gradients.fill(0.0);
+        let stds: &[f32] = &parameters[self.reward_std.clone()];
+        let std_gradients = &mut gradients[self.reward_std.clone()];
+        let mut loss = 0.0;
+        for (column, (&action, &reward)) in actions.iter().zip(&*rewards).enumerate() {
+            let (std, log_std) = match self.shared.reward_std_scale {
+                StdScale::Log => (libm::expf(stds[action]), stds[action]),
+                StdScale::Linear => (stds[action], libm::logf(stds[action])),
+            };
+            let deviation = (reward - means.line(action)[column]) / std;
+            loss += f64::from(0.5 * deviation * deviation + log_std);
+            mean_gradients.line_mut(action)[column] = -weight * deviation / std;
+            let log_std_gradient = weight * (1.0 - deviation * deviation);
+            std_gradients[action] += match self.shared.reward_std_scale {
+                StdScale::Log => log_std_gradient,
+                StdScale::Linear => log_std_gradient / std,
+            };
+        }
+        loss * f64::from(weight)
+    }
+
+    /// Σ log p(z); its gradients, negative and weighted, go to z and s.
+    fn add_log_prior(
+        &self,
+        parameters: &[f32],
+        weight: f32,
+        inputs: &Panel,
+        dz: &mut Panel,
+        gradients: &mut [f32],
+    ) -> f64 {
+        let log_std = parameters[self.log_prior_std.start];
+        let precision = libm::expf(-2.0 * log_std);
+        let factor = weight * precision;
+        let mut squares = 0.0;
+        for h in 0..self.shared.latent_dim {
+            let z = inputs.line(self.shape.n_features + h);
+            let mut line_squares = [0.0; LANES];
+            for (dz, z) in dz.line_mut(h).chunks_mut(LANES).zip(z.chunks(LANES)) {
+                for ((dz, z), square) in dz.iter_mut().zip(z).zip(&mut line_squares) {
+                    *dz += factor * z;
+                    *square += z * z;
+                }
+            }
+            squares += line_squares.iter().map(|&square| f64::from(square)).sum::<f64>();
+        }
+        let n_values = (self.shared.latent_dim * inputs.n_columns()) as f64;
+        let scaled = squares * f64::from(precision);
+        if self.shared.is_prior_std_learned {
+            gradients[self.log_prior_std.start] += (f64::from(weight) * (n_values - scaled)) as f32;
+        }
+        -0.5 * scaled - n_values * f64::from(log_std)
+    }
+
+    /// Where the first number that is not finite arose.
+    fn find_breakdown(&self, parameters: &[f32], work: &Work<Q::Work>) -> Breakdown {
+        let mut panels = vec![("the contexts of the minibatch".to_owned(), &work.inputs)];
+        panels.extend(self.latent.panels(&work.latent));
+        let decoder = work.decoder.outputs().iter().enumerate();
+        panels.extend(decoder.map(|(layer, panel)| (format!("decoder layer {}", layer + 1), panel)));
+        // The inputs hold z too, which comes after all that it is made of.
+        panels.rotate_left(1);
+        for (place, panel) in panels {
+            if let Some(found) = panel.find_non_finite() {
+                return Breakdown { place, found: f64::from(found) };
+            }
+        }
+        let stds = &parameters[self.reward_std.clone()];
+        let found = stds.iter().copied().find(|std| !std.is_finite()).map_or(f64::NAN, f64::from);
+        Breakdown { place: "the loss".to_owned(), found }
+    }
+}
+
+/// An LU model: its parts, their parameters, and how far it is trained.
+#[derive(Clone)]
+pub struct Lu<C: LuConfig> {
+    parts: Parts<C::Latent>,
+    parameters: Vec<f32>,
+    optimizer: Adam,
+    /// Rounds of training done.
+    n_fits: u64,
+    scaling: RewardScaling,
+    /// Room for minibatches; a copy makes its own.
+    work: Cache<Work<<C::Latent as Latent>::Work>>,
+    config: PhantomData<C>,
+}
+
+impl<C: LuConfig> fmt::Debug for Lu<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lu")
+            .field("n_parameters", &self.parameters.len())
+            .field("n_fits", &self.n_fits)
+            .finish()
+    }
+}
+
+/// Something that is worth keeping but not worth copying.
+#[derive(Debug, Default)]
+struct Cache<T>(Option<Box<T>>);
+
+impl<T> Clone for Cache<T> {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
+
+/// Number, mean and sum of squared deviations of all rewards seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct RewardScaling {
+    n: u64,
+    mean: f64,
+    deviations: f64,
+}
+
+impl RewardScaling {
+    fn observe(&mut self, reward: f64) {
+        self.n += 1;
+        let deviation = reward - self.mean;
+        self.mean += deviation / self.n as f64;
+        self.deviations += deviation * (reward - self.mean);
+    }
+
+    /// Mean and standard deviation; 1 where rewards do not differ.
+    fn mean_and_std(self) -> (f64, f64) {
+        let variance = self.deviations / self.n.max(1) as f64;
+        (self.mean, if variance > 0.0 { variance.sqrt() } else { 1.0 })
+    }
+}
+
+impl<C: LuConfig> Lu<C> {
+    /// The weight of an observation's KL term in the next round of training.
+    fn kl_weight(&self) -> f32 {
+        let Shared { kl_weight, kl_warmup_rounds, .. } = self.parts.shared;
+        let full = match kl_weight {
+            KlWeight::One => 1.0,
+            KlWeight::PerObservation => 1.0 / self.scaling.n.max(1) as f64,
+        };
+        let warm = match kl_warmup_rounds {
+            0 => 1.0,
+            rounds => (self.n_fits as f64 / f64::from(rounds)).min(1.0),
+        };
+        (full * warm) as f32
+    }
+
+    /// Fills the minibatch with rows drawn from the replay.
+    fn gather(&self, replay: &Replay, rng: &mut Rng, work: &mut Work<<C::Latent as Latent>::Work>) {
+        let Shared { batch_size, latent_dim, is_reward_scaled, .. } = self.parts.shared;
+        let n_features = self.parts.shape.n_features;
+        let (mean, std) = if is_reward_scaled { self.scaling.mean_and_std() } else { (0.0, 1.0) };
+        work.inputs.reshape(n_features + latent_dim, batch_size);
+        work.actions.clear();
+        work.rewards.clear();
+        let mut contexts = [[0.0_f32; 0].as_slice(); LANES];
+        for first in (0..batch_size).step_by(LANES) {
+            let n_rows = LANES.min(batch_size - first);
+            for context in &mut contexts[..n_rows] {
+                let observation = replay.sample(rng);
+                *context = observation.context;
+                work.actions.push(observation.action);
+                work.rewards.push(((observation.reward - mean) / std) as f32);
+            }
+            for feature in 0..n_features {
+                let line = &mut work.inputs.line_mut(feature)[first..first + n_rows];
+                for (place, context) in line.iter_mut().zip(&contexts) {
+                    *place = context[feature];
+                }
+            }
+        }
+    }
+
+    /// Keeps linear standard deviations above their floor.
+    fn apply_floor(&mut self) {
+        let Shared { reward_std_scale, reward_std_floor, .. } = self.parts.shared;
+        if reward_std_scale == StdScale::Linear {
+            for std in &mut self.parameters[self.parts.reward_std.clone()] {
+                // A NaN is left for the check that follows.
+                if *std < reward_std_floor {
+                    *std = reward_std_floor;
+                }
+            }
+        }
+    }
+}
+
+impl<C: LuConfig> RewardModel for Lu<C> {
+    type Config = C;
+
+    fn new(config: &C, shape: Shape, seed: Seed) -> Self {
+        let shared = config.shared();
+        let learning_rate = shared.learning_rate;
+        let parts = Parts::new(config, shared, shape);
+        let mut parameters = vec![0.0; parts.n_parameters];
+        parts.initialize(&mut parameters, &mut seed.stream("init", 0));
+        let optimizer = Adam::new(parts.n_parameters, learning_rate);
+        let scaling = RewardScaling::default();
+        Self { parts, parameters, optimizer, n_fits: 0, scaling, work: Cache::default(), config: PhantomData }
+    }
+
+    fn plan(config: &C) -> Plan {
+        config.plan()
+    }
+
+    fn draw(
+        &self,
+        context: &[f32],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
+        work.inputs.reshape(self.parts.shape.n_features + self.parts.shared.latent_dim, 1);
+        for (feature, &value) in context.iter().enumerate() {
+            work.inputs.line_mut(feature)[0] = value;
+        }
+        self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
+        let (mean, std) =
+            if self.parts.shared.is_reward_scaled { self.scaling.mean_and_std() } else { (0.0, 1.0) };
+        for (action, reward) in rewards.iter_mut().enumerate() {
+            *reward = mean + std * f64::from(work.decoder.output().line(action)[0]);
+        }
+        highest(rewards).map(|_| ())
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        self.scaling.observe(outcome.reward);
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        work.gradients.clear();
+        work.gradients.resize(self.parameters.len(), 0.0);
+        let kl_weight = self.kl_weight();
+        let mut normals = Normals::new(rng);
+        let minibatches = self.parts.shared.minibatches;
+        let mut total = 0.0;
+        for _ in 0..minibatches {
+            self.gather(replay, rng, &mut work);
+            self.parts.forward(&self.parameters, &mut normals, &mut work);
+            let loss = self.parts.loss(&self.parameters, kl_weight, &mut normals, &mut work);
+            if !loss.is_finite() {
+                return Err(self.parts.find_breakdown(&self.parameters, &work));
+            }
+            total += loss;
+            self.optimizer.step(&mut self.parameters, &mut work.gradients);
+            self.apply_floor();
+        }
+        if let Some(found) = self.parameters.iter().find(|parameter| !parameter.is_finite()) {
+            return Err(Breakdown {
+                place: "a parameter after training".to_owned(),
+                found: f64::from(*found),
+            });
+        }
+        self.n_fits += 1;
+        self.work = Cache(Some(work));
+        Ok(FitReport { minibatches, mean_loss: Some(total / f64::from(minibatches)) })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.n_fits);
+        encoder.u64(self.scaling.n);
+        encoder.f64(self.scaling.mean);
+        encoder.f64(self.scaling.deviations);
+        encoder.u64(self.optimizer.n_steps);
+        encoder.f32s(&self.parameters);
+        encoder.f32s(&self.optimizer.means);
+        encoder.f32s(&self.optimizer.squares);
+    }
+
+    fn decode(config: &C, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
+            return Err(decoder.damaged("its parameters are cut short".to_owned()));
+        }
+        let shared = config.shared();
+        let learning_rate = shared.learning_rate;
+        let parts: Parts<C::Latent> = Parts::new(config, shared, shape);
+        let n_fits = decoder.u64()?;
+        let scaling = RewardScaling { n: decoder.u64()?, mean: decoder.f64()?, deviations: decoder.f64()? };
+        let n_steps = decoder.u64()?;
+        let n = parts.n_parameters;
+        if decoder.remaining() / (3 * size_of::<f32>()) < n {
+            return Err(decoder.damaged("its parameters are cut short".to_owned()));
+        }
+        let mut lists = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        for list in &mut lists {
+            decoder.f32s(list)?;
+            if list.iter().any(|value| !value.is_finite()) {
+                return Err(decoder.damaged("a parameter is not a finite number".to_owned()));
+            }
+        }
+        let [parameters, means, squares] = lists;
+        let optimizer = Adam { learning_rate, n_steps, means, squares };
+        Ok(Self {
+            parts,
+            parameters,
+            optimizer,
+            n_fits,
+            scaling,
+            work: Cache::default(),
+            config: PhantomData,
+        })
+    }
+}

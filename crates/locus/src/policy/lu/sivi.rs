@@ -1,0 +1,362 @@
+//! LU-SIVI: q(z | x) is a mixture of Gaussians whose centers ψ a net makes of context and noise (Eqs. "SIVI", "LUSIVI1" and
+//! "LUSIVI2", Algorithm 3).
+//!
+//! z = ψ⁽⁰⁾ + σ_z·e, and log q is replaced by log (1/(K+1)) Σₖ N(z; ψ⁽ᵏ⁾, σ_z²) over K extra draws. Component 0 has
+//! `z − ψ⁽⁰⁾ = σ_z·e` whatever the parameters, so it carries no gradient of its own. The extra draws are worked through in
+//! tiles of 16 rows, forward and backward in one go: the 512 · 51 columns of a whole minibatch would not fit into the
+//! cache. Row r of draw k stands in column (k − 1)·16 + r, so that a vector always holds the same 16 rows.
+
+use multiversion::multiversion;
+
+use super::config::LuSiviConfig;
+use super::latent::{Latent, Noise};
+use super::settings::sizes;
+use crate::nn::{
+    Activation, InputGradient, LANES, Layout, Lines, Mlp, MlpWork, Panel, SharedInput, Sharing, exp_lanes,
+    exp_slice,
+};
+use crate::{Rng, Shape};
+
+/// ψ = T_φ1([x, ε]), σ_z = exp(factor · T_φ2(x)).
+#[derive(Clone, Debug)]
+pub struct Sivi {
+    /// The first layer of T_φ1; what it makes of x is the same for all draws.
+    pub(super) first: SharedInput,
+    /// The other layers of T_φ1.
+    pub(super) rest: Mlp,
+    pub(super) scale: Mlp,
+    std_factor: f32,
+    noise_std: f32,
+    n_extra_draws: usize,
+}
+
+/// What a forward pass leaves.
+#[derive(Clone, Debug, Default)]
+pub struct SiviWork {
+    /// What the first layer makes of x [h, N], and its gradient.
+    base: Panel,
+    base_gradient: Panel,
+    /// ε⁽⁰⁾ [C, N]
+    own_noise: Panel,
+    own: Draws,
+    scale: MlpWork,
+    /// 1/σ_z [H, N]
+    inverse_std: Panel,
+    /// e [H, N]
+    latent_noise: Panel,
+    /// z [H, N]
+    z: Panel,
+    /// The gradient of log σ_z as far as it does not go through z [H, N].
+    log_std_gradient: Panel,
+    /// ε of the extra draws of a tile [C, K·16].
+    extra_noise: Panel,
+    extra: Draws,
+    /// log-weights, then weights, of the extra draws of a tile.
+    weights: Vec<[f32; LANES]>,
+}
+
+/// Some draws of ψ on their way through the net.
+#[derive(Clone, Debug, Default)]
+struct Draws {
+    /// The output of the first layer, and the gradient of its sums.
+    hidden: Panel,
+    hidden_gradient: Panel,
+    rest: MlpWork,
+}
+
+/// Weights of the mixture below this are taken for 0. It changes no sum, and keeps subnormal numbers out.
+const NEGLIGIBLE: f32 = 1e-18;
+
+impl Sivi {
+    /// ψ [H, columns] of noise on the base; it is then `draws.rest`'s output.
+    fn psi(&self, parameters: &[f32], noise: &Panel, base: &Panel, sharing: Sharing, draws: &mut Draws) {
+        draws.hidden.reshape(self.first.n_out(), noise.n_columns());
+        self.first.forward(parameters, noise.all(), base.all(), sharing, draws.hidden.all_mut());
+        self.rest.forward(parameters, draws.hidden.all(), &mut draws.rest);
+    }
+
+    /// Adds the gradients of what [`Sivi::psi`] computed, given that of ψ in `draws.rest`.
+    fn psi_backward(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        noise: &Panel,
+        sharing: Sharing,
+        draws: &mut Draws,
+        base_gradient: &mut Panel,
+    ) {
+        let Draws { hidden, hidden_gradient, rest } = draws;
+        hidden_gradient.reshape(self.first.n_out(), noise.n_columns());
+        let to_hidden = InputGradient::BeforeRelu(hidden_gradient.all_mut());
+        self.rest.backward(parameters, gradients, hidden.all(), rest, to_hidden);
+        self.first.backward(gradients, noise.all(), hidden_gradient.all(), sharing, base_gradient);
+    }
+}
+
+impl Latent for Sivi {
+    type Config = LuSiviConfig;
+    type Work = SiviWork;
+
+    fn new(config: &LuSiviConfig, shape: Shape, layout: &mut Layout) -> Self {
+        let latent_dim = config.latent_dim as usize;
+        let n_features = shape.n_features;
+        let psi = sizes(n_features, &config.psi_layers, latent_dim);
+        Self {
+            first: SharedInput::new(layout, n_features, n_features, psi[1]),
+            rest: Mlp::new(layout, &psi[1..], Activation::Linear),
+            scale: Mlp::new(layout, &sizes(n_features, &config.scale_layers, latent_dim), Activation::Linear),
+            std_factor: config.shared().latent_std_factor,
+            noise_std: config.noise_std as f32,
+            n_extra_draws: config.extra_draws as usize,
+        }
+    }
+
+    fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
+        self.first.initialize(parameters, rng);
+        self.rest.initialize(parameters, rng);
+        self.scale.initialize(parameters, rng);
+    }
+
+    fn sample(
+        &self,
+        parameters: &[f32],
+        x: Lines<'_>,
+        noise: &mut impl Noise,
+        z: &mut Panel,
+        from: usize,
+        work: &mut SiviWork,
+    ) {
+        let n_columns = x.n_columns();
+        let latent_dim = self.rest.n_out();
+        work.base.reshape(self.first.n_out(), n_columns);
+        self.first.base(parameters, x, work.base.all_mut());
+        work.own_noise.reshape(x.n_features(), n_columns);
+        noise.own_draw(&mut work.own_noise, self.noise_std);
+        self.psi(parameters, &work.own_noise, &work.base, Sharing::ONE_TO_ONE, &mut work.own);
+        self.scale.forward(parameters, x, &mut work.scale);
+        for panel in [&mut work.latent_noise, &mut work.inverse_std, &mut work.z] {
+            panel.reshape(latent_dim, n_columns);
+        }
+        noise.latent(&mut work.latent_noise);
+        for h in 0..latent_dim {
+            let inverse_std = work.inverse_std.line_mut(h);
+            for (inverse, output) in inverse_std.iter_mut().zip(work.scale.output().line(h)) {
+                *inverse = -self.std_factor * output;
+            }
+            exp_slice(inverse_std);
+            let parts =
+                work.own.rest.output().line(h).iter().zip(&*inverse_std).zip(work.latent_noise.line(h));
+            for (z, ((psi, inverse), noise)) in work.z.line_mut(h).iter_mut().zip(parts) {
+                *z = psi + noise / inverse;
+            }
+            z.line_mut(from + h).copy_from_slice(work.z.line(h));
+        }
+    }
+
+    fn add_log_q(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        x: Lines<'_>,
+        noise: &mut impl Noise,
+        weight: f32,
+        dz: &mut Panel,
+        work: &mut SiviWork,
+    ) -> f64 {
+        let n = x.n_columns();
+        let latent_dim = self.rest.n_out();
+        let n_draws = self.n_extra_draws;
+        work.base_gradient.reshape(self.first.n_out(), n);
+        work.base_gradient.fill(0.0);
+        work.log_std_gradient.reshape(latent_dim, n);
+        work.extra_noise.reshape(x.n_features(), n_draws * LANES);
+        work.weights.resize(n_draws, [0.0; LANES]);
+        let outputs: f64 = work.scale.output().all().iter().flatten().map(|&output| f64::from(output)).sum();
+        let mut log_q = -f64::from(self.std_factor) * outputs - n as f64 * ((n_draws + 1) as f64).ln();
+        for first in (0..n).step_by(LANES) {
+            let n_rows = LANES.min(n - first);
+            noise.extra_draws(first, n_rows, &mut work.extra_noise, self.noise_std);
+            let sharing = Sharing { first, period: LANES };
+            self.psi(parameters, &work.extra_noise, &work.base, sharing, &mut work.extra);
+            let (psi, psi_gradient) = work.extra.rest.output_and_gradient();
+            let log_sums = mixture(
+                MixtureTile {
+                    first,
+                    n_rows,
+                    weight,
+                    psi,
+                    z: &work.z,
+                    inverse_std: &work.inverse_std,
+                    latent_noise: &work.latent_noise,
+                },
+                psi_gradient,
+                dz,
+                &mut work.log_std_gradient,
+                &mut work.weights,
+            );
+            log_q += log_sums[..n_rows].iter().map(|&sum| f64::from(sum)).sum::<f64>();
+            let SiviWork { extra_noise, extra, base_gradient, .. } = work;
+            self.psi_backward(parameters, gradients, extra_noise, sharing, extra, base_gradient);
+        }
+        // The −Σ log σ of every component.
+        work.log_std_gradient.all_mut().iter_mut().flatten().for_each(|gradient| *gradient -= weight);
+        log_q
+    }
+
+    fn backward(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        x: Lines<'_>,
+        dz: &Panel,
+        work: &mut SiviWork,
+    ) {
+        let SiviWork {
+            base_gradient,
+            own_noise,
+            own,
+            scale,
+            inverse_std,
+            latent_noise,
+            log_std_gradient,
+            ..
+        } = work;
+        let (_, psi_gradient) = own.rest.output_and_gradient();
+        let (_, scale_gradient) = scale.output_and_gradient();
+        for h in 0..self.rest.n_out() {
+            let dz = dz.line(h);
+            psi_gradient.line_mut(h).copy_from_slice(dz);
+            let parts =
+                dz.iter().zip(inverse_std.line(h)).zip(latent_noise.line(h)).zip(log_std_gradient.line(h));
+            for (gradient, (((dz, inverse), noise), direct)) in
+                scale_gradient.line_mut(h).iter_mut().zip(parts)
+            {
+                *gradient = self.std_factor * (dz * noise / inverse + direct);
+            }
+        }
+        psi_gradient.clear_padding();
+        scale_gradient.clear_padding();
+        self.psi_backward(parameters, gradients, own_noise, Sharing::ONE_TO_ONE, own, base_gradient);
+        base_gradient.clear_padding();
+        self.first.backward_base(gradients, x, base_gradient.all());
+        self.scale.backward(parameters, gradients, x, scale, InputGradient::None);
+    }
+
+    fn panels<'a>(&self, work: &'a SiviWork) -> Vec<(String, &'a Panel)> {
+        let layers = |name: &'static str, net: &'a MlpWork| {
+            let named = move |(layer, panel)| (format!("{name} layer {}", layer + 1), panel);
+            net.outputs().iter().enumerate().map(named).collect::<Vec<_>>()
+        };
+        let mut panels = vec![("ψ layer 1".to_owned(), &work.own.hidden)];
+        panels.extend(layers("ψ hidden", &work.own.rest));
+        panels.extend(layers("latent scale", &work.scale));
+        panels.push(("inverse latent standard deviation".to_owned(), &work.inverse_std));
+        panels.push(("ψ layer 1, extra draws".to_owned(), &work.extra.hidden));
+        panels.extend(layers("ψ hidden, extra draws", &work.extra.rest));
+        panels
+    }
+}
+
+/// The 16 rows of a tile, from row `first` on.
+#[derive(Clone, Copy)]
+struct MixtureTile<'a> {
+    first: usize,
+    n_rows: usize,
+    weight: f32,
+    /// [H, K·16]
+    psi: &'a Panel,
+    /// [H, N]
+    z: &'a Panel,
+    inverse_std: &'a Panel,
+    latent_noise: &'a Panel,
+}
+
+/// log Σₖ exp(−½‖(z − ψ⁽ᵏ⁾)/σ‖²) of every row, k from 0, and the gradients of `weight` times that: those of ψ are stored, that
+/// of z is added to `dz`, that of log σ for fixed z is stored.
+#[multiversion(targets = "simd")]
+fn mixture(
+    tile: MixtureTile<'_>,
+    psi_gradient: &mut Panel,
+    dz: &mut Panel,
+    log_std_gradient: &mut Panel,
+    weights: &mut [[f32; LANES]],
+) -> [f32; LANES] {
+    let MixtureTile { first, n_rows, weight, psi, z, inverse_std, latent_noise } = tile;
+    let latent_dim = psi.n_features();
+    // Log-weights; component 0 has (z − ψ)/σ = e.
+    let mut own = [0.0; LANES];
+    weights.fill([0.0; LANES]);
+    for h in 0..latent_dim {
+        let (z, inverse, noise) =
+            (z.lanes(h, first), inverse_std.lanes(h, first), latent_noise.lanes(h, first));
+        for lane in 0..LANES {
+            own[lane] -= 0.5 * noise[lane] * noise[lane];
+        }
+        let (psi, _) = psi.line(h).as_chunks::<LANES>();
+        for (psi, weight) in psi.iter().zip(weights.iter_mut()) {
+            for lane in 0..LANES {
+                let deviation = (z[lane] - psi[lane]) * inverse[lane];
+                weight[lane] -= 0.5 * deviation * deviation;
+            }
+        }
+    }
+    let mut highest = own;
+    for weight in weights.iter() {
+        for lane in 0..LANES {
+            highest[lane] = if weight[lane] > highest[lane] { weight[lane] } else { highest[lane] };
+        }
+    }
+    let mut sums = [0.0; LANES];
+    for lane in 0..LANES {
+        own[lane] -= highest[lane];
+    }
+    let own = exp_lanes(own);
+    for lane in 0..LANES {
+        sums[lane] += own[lane];
+    }
+    for weight in weights.iter_mut() {
+        for lane in 0..LANES {
+            weight[lane] -= highest[lane];
+        }
+        *weight = exp_lanes(*weight);
+        for lane in 0..LANES {
+            weight[lane] = if weight[lane] < NEGLIGIBLE { 0.0 } else { weight[lane] };
+            sums[lane] += weight[lane];
+        }
+    }
+    // Shares of the mixture, times the weight of log q in the loss; rows that are padding have none.
+    let mut scale = [0.0; LANES];
+    for lane in 0..n_rows {
+        scale[lane] = weight / sums[lane];
+    }
+    for share in weights.iter_mut() {
+        for lane in 0..LANES {
+            share[lane] = if lane < n_rows { share[lane] * scale[lane] } else { 0.0 };
+        }
+    }
+    for h in 0..latent_dim {
+        let (z, inverse) = (z.lanes(h, first), inverse_std.lanes(h, first));
+        let (mut z_gradient, mut std_gradient) = ([0.0; LANES], [0.0; LANES]);
+        let (psi, _) = psi.line(h).as_chunks::<LANES>();
+        let (gradients, _) = psi_gradient.line_mut(h).as_chunks_mut::<LANES>();
+        for ((psi, gradient), share) in psi.iter().zip(gradients).zip(weights.iter()) {
+            for lane in 0..LANES {
+                let deviation = (z[lane] - psi[lane]) * inverse[lane];
+                let shared = share[lane] * deviation;
+                gradient[lane] = shared * inverse[lane];
+                z_gradient[lane] += gradient[lane];
+                std_gradient[lane] += shared * deviation;
+            }
+        }
+        let dz = dz.lanes_mut(h, first);
+        for lane in 0..LANES {
+            dz[lane] -= z_gradient[lane];
+        }
+        *log_std_gradient.lanes_mut(h, first) = std_gradient;
+    }
+    let mut log_sums = [0.0; LANES];
+    for lane in 0..LANES {
+        log_sums[lane] = highest[lane] + libm::logf(sums[lane]);
+    }
+    log_sums
+}

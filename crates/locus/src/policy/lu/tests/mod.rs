@@ -1,0 +1,3 @@
+//! The LU policies against known answers, finite differences and known distributions.
+
+mod golden;
