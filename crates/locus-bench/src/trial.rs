@@ -50,9 +50,9 @@ pub fn sequence_seed(root: Seed, problem: &str, trial: usize) -> Seed {
 /// What came of a trial, step by step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialResult {
-    /// [T], the regret of every step.
+    /// `[T]`, the regret of every step.
     pub regrets: Vec<f64>,
-    /// [T], the chosen actions.
+    /// `[T]`, the chosen actions.
     pub actions: Vec<u32>,
     /// Wall seconds that the policy took to choose, over all steps.
     pub seconds_choosing: f64,

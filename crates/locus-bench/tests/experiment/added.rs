@@ -144,7 +144,8 @@ fn trials_without_their_run_file_are_not_continued() {
 fn senseless_experiments_write_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let cases: [(fn(&mut Experiment), &str); 7] = [
+    type Change = fn(&mut Experiment);
+    let cases: [(Change, &str); 7] = [
         (|experiment| experiment.trials = 0, "`trials` is 0, expected at least 1"),
         (|experiment| experiment.steps = 0, "`steps` is 0, expected at least 1"),
         (|experiment| experiment.jobs = 0, "`jobs` is 0, expected at least 1"),
