@@ -1,2 +1,48 @@
-//! The `locus` command.
-fn main() {}
+//! The `locus` command: arguments in, one call into the benchmark, an exit code out.
+//!
+//! Exit codes: 0 done; 1 a trial failed, or something could not be written; 2 the command, a suite or a file was not
+//! understood, and nothing was run; 130 interrupted.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod data;
+mod listing;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+use output::print;
+
+/// A trial failed, or something could not be written.
+const FAILED: u8 = 1;
+/// The command, a suite or a file was not understood.
+const USAGE: u8 = 2;
+/// Ctrl-C, as shells report it.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let code = match Cli::parse().command {
+        Command::Bench(args) => bench::run(&args),
+        Command::Table(args) => bench::table(&args),
+        Command::Problems => listing::problems(),
+        Command::Policies { ids } => listing::policies(&ids),
+        Command::Data(args) => data::list(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "locus", &mut script);
+            print(&String::from_utf8_lossy(&script)).map(|()| 0)
+        }
+    };
+    match code {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(if error.is::<output::CannotPrint>() { FAILED } else { USAGE })
+        }
+    }
+}

@@ -1,3 +1,21 @@
-//! Reading and writing data files.
+//! How do numbers get from a file into memory?
+//!
+//! Everything is read as a stream, once, and nothing is believed before it was seen: a header that promises a
+//! gigabyte allocates nothing until the bytes arrive. [`DataFile`] finds and decompresses, and takes the
+//! checksum in passing; [`table`] turns delimited text into columns; [`npy`] and [`npz`] read and write numpy's
+//! files; [`catalog`] knows the benchmark's own files and [`inspect()`] looks which of them a folder holds.
+//!
+//! What the numbers mean is not decided here, but in [`problem`](crate::problem).
 
+mod file;
+mod zstd;
+
+pub mod catalog;
 pub mod npy;
+pub mod npz;
+pub mod table;
+
+mod inspect;
+
+pub use file::{Compression, DataFile, Fingerprint};
+pub use inspect::{FileState, FileStatus, inspect};

@@ -1,13 +1,36 @@
 //! What policies are tried on.
 //!
 //! A [`Problem`] is loaded once per run and shared by all trials; it deals out a [`Sequence`] for each trial,
-//! in which every reward of every action is known in hindsight.
+//! in which every reward of every action is known in hindsight. Eleven are built in ([`INFOS`] lists them),
+//! eight of which need a data file; [`load_csv`] and [`load_npz`] make a problem of anybody's own data.
+//!
+//! A trial's chance comes in streams of the trial's seed, one per purpose: `rows` (which rows of a file),
+//! `columns` (which of them are rewards), `contexts` (generated ones), `model` (hidden coefficients) and
+//! `rewards` (noise and luck).
 
-use std::sync::Arc;
+mod registry;
+mod sequence;
+
+mod adult;
+mod census;
+mod classification;
+mod covertype;
+mod financial;
+mod jester;
+mod linear;
+mod mushroom;
+mod one_hot;
+mod own;
+mod statlog;
+mod wheel;
 
 use locus::{Seed, Shape};
 
 use crate::Error;
+
+pub use own::{load_csv, load_npz};
+pub use registry::{FileUsed, INFOS, Loaded, ProblemInfo, info, is_available, load};
+pub use sequence::{Round, Sequence};
 
 /// A source of trials: a data file, or a rule that generates rounds.
 pub trait Problem: Send + Sync {
@@ -21,87 +44,20 @@ pub trait Problem: Send + Sync {
     fn max_steps(&self) -> Option<usize>;
 
     /// The rounds of the trial with this seed: the same seed and number of steps give the same rounds.
+    ///
+    /// **Samples**, and allocates all rounds at once. Fails for 0 steps and for more than
+    /// [`max_steps`](Self::max_steps).
     fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error>;
 }
 
-/// The rounds of one trial, the same for every policy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sequence {
-    shape: Shape,
-    /// [T, C]
-    contexts: Vec<f32>,
-    /// [T, A], realised.
-    rewards: Vec<f64>,
-    /// [T], what the regret of a step is measured against.
-    best_rewards: Vec<f64>,
-}
-
-/// One round of a [`Sequence`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Round<'a> {
-    /// What the policy sees.
-    pub context: &'a [f32],
-    /// The realised reward of every action; the policy sees that of its choice.
-    pub rewards: &'a [f64],
-    /// What the regret of this step is measured against.
-    pub best_reward: f64,
-}
-
-impl Sequence {
-    /// A sequence of `best_rewards.len()` rounds.
-    pub fn new(
-        shape: Shape,
-        contexts: Vec<f32>,
-        rewards: Vec<f64>,
-        best_rewards: Vec<f64>,
-    ) -> Result<Self, Error> {
-        Ok(Self { shape, contexts, rewards, best_rewards })
+/// Fails unless `problem` can have a trial of so many steps.
+fn check_steps(problem: &dyn Problem, steps: usize) -> Result<(), Error> {
+    let name = || problem.name().to_owned();
+    if steps == 0 {
+        return Err(Error::NoSteps { problem: name() });
     }
-
-    /// T, the number of rounds.
-    pub fn len(&self) -> usize {
-        self.best_rewards.len()
+    match problem.max_steps() {
+        Some(rows) if steps > rows => Err(Error::TooManySteps { problem: name(), rows, steps }),
+        _ => Ok(()),
     }
-
-    /// Whether there is no round at all.
-    pub fn is_empty(&self) -> bool {
-        self.best_rewards.is_empty()
-    }
-
-    /// Width of the contexts and number of actions.
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
-    /// Round `t`, from 0. Panics if there is no such round.
-    pub fn round(&self, t: usize) -> Round<'_> {
-        let Shape { n_features, n_actions } = self.shape;
-        Round {
-            context: &self.contexts[t * n_features..(t + 1) * n_features],
-            rewards: &self.rewards[t * n_actions..(t + 1) * n_actions],
-            best_reward: self.best_rewards[t],
-        }
-    }
-}
-
-/// A problem, and where it came from.
-#[derive(Clone)]
-pub struct Loaded {
-    /// The problem, shared by all trials.
-    pub problem: Arc<dyn Problem>,
-    /// The files that it was read from.
-    pub files: Vec<FileUsed>,
-    /// What whoever runs it should know, e.g. how many rows were dropped.
-    pub notes: Vec<String>,
-}
-
-/// A data file that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileUsed {
-    /// Its name, without folder.
-    pub name: String,
-    /// Checksum of the uncompressed bytes, in hexadecimal.
-    pub sha256: String,
-    /// Whether the checksum is the known one, where one is known.
-    pub known: Option<bool>,
 }

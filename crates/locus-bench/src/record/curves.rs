@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::folder::{create_folder, replace_file};
 use super::{CURVES_FOLDER, run_file::hex};
 use crate::Error;
-use crate::data::npy;
+use crate::data::npy::{Element, write_npy};
 use crate::trial::{TrialId, TrialResult};
 
 /// The files that hold the arrays of one trial.
@@ -37,8 +37,18 @@ pub fn curve_paths(out: &Path, id: &TrialId) -> CurvePaths {
 pub(super) fn write_curves(out: &Path, id: &TrialId, result: &TrialResult) -> Result<(), Error> {
     let paths = curve_paths(out, id);
     create_folder(&out.join(CURVES_FOLDER))?;
-    replace_file(&paths.regret, &npy::write(&result.regrets))?;
-    replace_file(&paths.action, &npy::write(&result.actions))
+    write_array(&paths.regret, &result.regrets)?;
+    write_array(&paths.action, &result.actions)
+}
+
+fn write_array<T: Element>(path: &Path, values: &[T]) -> Result<(), Error> {
+    let mut bytes = Vec::new();
+    write_npy(&mut bytes, values).map_err(|cause| Error::OutFile {
+        doing: "write",
+        path: path.to_owned(),
+        cause,
+    })?;
+    replace_file(path, &bytes)
 }
 
 const MAX_LETTERS: usize = 60;

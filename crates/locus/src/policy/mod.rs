@@ -1,10 +1,16 @@
 //! How is an action chosen, and learned?
+//!
+//! Two traits face the caller. [`Choose`] decides and cannot learn; it is shared between threads. [`Policy`]
+//! learns and hands out such deciders. Behind them, a [`RewardModel`](thompson::RewardModel) says what rewards to
+//! expect, and [`Thompson`](thompson::Thompson) makes a policy of it. [`registry`] knows them all by name.
 
-mod registry;
+pub mod lin_full_post;
+pub mod registry;
+pub mod spec;
+pub mod thompson;
+pub mod uniform;
 
 use std::sync::Arc;
-
-pub use registry::PolicySpec;
 
 use crate::{Choice, Error, Outcome, Request, Shape};
 
@@ -23,13 +29,14 @@ pub trait Choose: Send + Sync {
 
 /// A decision rule that learns from bandit feedback.
 pub trait Policy: Choose {
-    /// Takes in one outcome and perhaps trains. On an error nothing has changed.
+    /// Takes in one outcome and perhaps trains. Outcomes may come late, in any order, or never; what was
+    /// learned depends on the order in which they came. On an error nothing has changed.
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error>;
 
     /// What [`Choose::choose`] needs, frozen: it goes on deciding while this policy learns.
     fn snapshot(&self) -> Arc<dyn Choose>;
 
-    /// The whole policy as a versioned, checksummed file; `load` carries on from it without a
+    /// The whole policy as a versioned, checksummed file; [`load`](crate::load) carries on from it without a
     /// trace.
     fn save(&self) -> Vec<u8>;
 }
@@ -43,3 +50,6 @@ pub struct FitReport {
     /// Mean loss over these minibatches.
     pub mean_loss: Option<f64>,
 }
+
+#[cfg(test)]
+mod contract;

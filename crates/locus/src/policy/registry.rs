@@ -1,117 +1,226 @@
-//! A policy by name. Only `uniform` acts as it is called so far; `lin-full-post` is parsed and built as it.
+//! Every policy that can be named.
+//!
+//! To add one, write its file or folder with a `REGISTERED` in it, and add that to [`REGISTRY`]: it can then be
+//! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
+use super::spec::PolicySpec;
+use super::{Policy, lin_full_post, uniform};
+use crate::config::{Config, Field};
+use crate::save::{self, Decoder, Encoder};
+use crate::{Error, Seed, Shape};
 
-use super::{Choose, FitReport, Policy};
-use crate::{Choice, Error, Outcome, Propensity, Request, Seed, Shape};
+/// Every policy, in the order in which they are listed.
+static REGISTRY: &[&dyn Entry] = &[&uniform::REGISTERED, &lin_full_post::REGISTERED];
 
-/// A policy with all its settings.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PolicySpec {
-    id: String,
-    canonical: String,
+/// The policies that there are.
+pub fn policies() -> Vec<PolicyInfo> {
+    REGISTRY.iter().map(|entry| entry.info()).collect()
 }
 
-impl PolicySpec {
-    /// A list of policies, split on commas outside of brackets.
-    pub fn list(text: &str) -> Result<Vec<Self>, Error> {
-        let mut depth = 0;
-        text.split(|letter| {
-            depth += i32::from(letter == '[') - i32::from(letter == ']');
-            letter == ',' && depth == 0
-        })
-        .map(str::parse)
-        .collect()
-    }
-
-    /// The id without preset and settings.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Every setting spelled out.
-    pub fn full(&self) -> String {
-        match (self.id.as_str(), self.canonical.contains('[')) {
-            ("lin-full-post", false) => "lin-full-post[prior_precision=0.25]".to_owned(),
-            _ => self.canonical.clone(),
-        }
-    }
-
-    /// A new policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Box<dyn Policy>, Error> {
-        shape.check()?;
-        Ok(Box::new(Uniform { name: self.canonical.clone(), shape, seed }))
-    }
+/// What there is to know about a policy before it is built.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PolicyInfo {
+    /// Its name in `id[@preset][key=value,…]`.
+    pub id: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Its presets; the first is the default.
+    pub presets: Vec<&'static str>,
+    /// Its settings.
+    pub settings: Vec<SettingInfo>,
 }
 
-impl FromStr for PolicySpec {
-    type Err = Error;
+/// What there is to know about a setting.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SettingInfo {
+    /// Its name in `key=value`.
+    pub key: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// Type and range, in words.
+    pub expected: String,
+    /// Its value in each preset, in the order of [`PolicyInfo::presets`].
+    pub defaults: Vec<String>,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
 
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let text = text.trim();
-        let (id, settings) = match text.split_once('[') {
-            Some((id, rest)) => (id, rest.strip_suffix(']')),
-            None => (text, None),
+/// Loads a policy that [`Policy::save`] saved; it carries on as if it had never stopped.
+pub fn load(file: &[u8]) -> Result<Box<dyn Policy>, Error> {
+    let mut body = save::unseal(file)?;
+    let spec: PolicySpec = body.text()?.parse()?;
+    let shape = Shape::new(body.usize()?, body.usize()?);
+    let seed = Seed::new(body.u64()?);
+    shape.check()?;
+    let policy = spec.entry().load(&spec, shape, seed, &mut body)?;
+    body.finish()?;
+    Ok(policy)
+}
+
+/// Begins the body of a saved policy with what [`load`] reads first.
+pub(super) fn begin_save(spec: &PolicySpec, shape: Shape, seed: Seed) -> Encoder {
+    let mut body = Encoder::default();
+    body.text(&spec.full());
+    body.usize(shape.n_features);
+    body.usize(shape.n_actions);
+    body.u64(seed.number());
+    body
+}
+
+pub(super) fn entry(id: &str) -> Result<&'static dyn Entry, Error> {
+    REGISTRY.iter().copied().find(|entry| entry.id() == id).ok_or_else(|| {
+        let known: Vec<&str> = REGISTRY.iter().map(|entry| entry.id()).collect();
+        Error::UnknownPolicy { id: id.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// A policy in the registry, whatever the type of its settings.
+pub(crate) trait Entry: Sync {
+    fn id(&self) -> &'static str;
+
+    fn presets(&self) -> Vec<&'static str>;
+
+    fn info(&self) -> PolicyInfo;
+
+    /// Checks preset and settings.
+    fn resolve(&'static self, preset: Option<&str>, settings: &[(&str, &str)]) -> Result<PolicySpec, Error>;
+
+    fn build(&self, spec: &PolicySpec, shape: Shape, seed: Seed) -> Built;
+
+    fn load(&self, spec: &PolicySpec, shape: Shape, seed: Seed, body: &mut Decoder<'_>) -> Built;
+}
+
+/// A policy in the registry whose settings are a `C`.
+pub(super) struct Registered<C: Config> {
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    /// The first is the default.
+    pub(super) presets: &'static [Preset<C>],
+    pub(super) build: fn(&C, Identity) -> Built,
+    pub(super) load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
+}
+
+/// The name of a preset, and its settings.
+pub(super) type Preset<C> = (&'static str, fn() -> C);
+
+/// A policy, or why there is none.
+pub(super) type Built = Result<Box<dyn Policy>, Error>;
+
+/// What every policy is told about itself.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// What it is, with every setting.
+    pub spec: PolicySpec,
+    /// What it decides on.
+    pub shape: Shape,
+    /// Where its chance comes from.
+    pub seed: Seed,
+}
+
+impl<C: Config> Registered<C> {
+    fn preset(&self, name: Option<&str>) -> Result<(&'static str, C), Error> {
+        let Some(name) = name else {
+            let (name, config) = self.presets[0];
+            return Ok((name, config()));
         };
-        if !["uniform", "lin-full-post"].contains(&id) {
-            return Err(Error::UnknownPolicy {
-                id: id.to_owned(),
-                known: "uniform, lin-full-post".to_owned(),
-            });
+        match self.presets.iter().find(|(preset, _)| *preset == name) {
+            Some((name, config)) => Ok((name, config())),
+            None => Err(Error::UnknownPreset {
+                id: self.id.to_owned(),
+                preset: name.to_owned(),
+                known: self.presets().join(", "),
+            }),
         }
-        if settings.is_some_and(|settings| !settings.starts_with("prior_precision=")) {
-            return Err(Error::UnknownKey {
-                id: id.to_owned(),
-                key: settings.unwrap_or_default().to_owned(),
-                known: "prior_precision".to_owned(),
-            });
+    }
+
+    /// Sets one setting from text.
+    fn set(&self, config: &mut C, key: &str, value: &str) -> Result<(), Error> {
+        let Some(field) = C::fields().iter().find(|field| field.key == key) else {
+            let keys: Vec<&str> = C::fields().iter().map(|field| field.key).collect();
+            let known = if keys.is_empty() { "no settings".to_owned() } else { keys.join(", ") };
+            return Err(Error::UnknownKey { id: self.id.to_owned(), key: key.to_owned(), known });
+        };
+        if (field.set)(config, value) && (field.is_in_range)(config) {
+            return Ok(());
         }
-        Ok(Self { id: id.to_owned(), canonical: text.to_owned() })
+        Err(self.invalid(field, value.to_owned()))
+    }
+
+    /// The spec of these settings.
+    pub(super) fn spec(&'static self, config: &C) -> Result<PolicySpec, Error> {
+        if let Err(field) = config.check() {
+            return Err(self.invalid(field, (field.get)(config)));
+        }
+        let (preset, base) = self.preset(None)?;
+        Ok(self.describe(preset, &base, config))
+    }
+
+    fn describe(&'static self, preset: &'static str, base: &C, config: &C) -> PolicySpec {
+        let settings = C::fields().iter().map(|field| {
+            let value = (field.get)(config);
+            let is_preset = value == (field.get)(base);
+            (field.key, value, is_preset)
+        });
+        PolicySpec::new(self, preset, settings)
+    }
+
+    fn invalid(&self, field: &Field<C>, value: String) -> Error {
+        let expected = (field.expected)();
+        Error::InvalidSetting { id: self.id.to_owned(), key: field.key.to_owned(), value, expected }
+    }
+
+    /// The settings of a spec of this policy.
+    fn config(&self, spec: &PolicySpec) -> Result<C, Error> {
+        let mut config = C::default();
+        for (key, value) in spec.settings() {
+            self.set(&mut config, key, value)?;
+        }
+        Ok(config)
     }
 }
 
-impl fmt::Display for PolicySpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.canonical)
-    }
-}
-
-#[derive(Clone)]
-struct Uniform {
-    name: String,
-    shape: Shape,
-    seed: Seed,
-}
-
-impl Choose for Uniform {
-    fn name(&self) -> &str {
-        &self.name
+impl<C: Config> Entry for Registered<C> {
+    fn id(&self) -> &'static str {
+        self.id
     }
 
-    fn shape(&self) -> Shape {
-        self.shape
+    fn presets(&self) -> Vec<&'static str> {
+        self.presets.iter().map(|(name, _)| *name).collect()
     }
 
-    fn choose(&self, request: Request<'_>) -> Result<Choice, Error> {
-        self.shape.check_context(request.context)?;
-        let action = self.seed.stream("choose", request.round).below(self.shape.n_actions);
-        Ok(Choice { action, propensity: Propensity::Exact(1.0 / self.shape.n_actions as f64) })
+    fn info(&self) -> PolicyInfo {
+        let presets: Vec<C> = self.presets.iter().map(|(_, config)| config()).collect();
+        let settings = C::fields().iter().map(|field| SettingInfo {
+            key: field.key,
+            doc: field.doc.trim(),
+            expected: (field.expected)(),
+            defaults: presets.iter().map(field.get).collect(),
+            source: field.source,
+        });
+        PolicyInfo {
+            id: self.id,
+            summary: self.summary,
+            presets: self.presets(),
+            settings: settings.collect(),
+        }
     }
-}
 
-impl Policy for Uniform {
-    fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error> {
-        outcome.check(self.shape)?;
-        Ok(FitReport::default())
+    fn resolve(&'static self, preset: Option<&str>, settings: &[(&str, &str)]) -> Result<PolicySpec, Error> {
+        let (preset, base) = self.preset(preset)?;
+        let mut config = base.clone();
+        for (key, value) in settings {
+            self.set(&mut config, key, value)?;
+        }
+        Ok(self.describe(preset, &base, &config))
     }
 
-    fn snapshot(&self) -> Arc<dyn Choose> {
-        Arc::new(self.clone())
+    fn build(&self, spec: &PolicySpec, shape: Shape, seed: Seed) -> Built {
+        (self.build)(&self.config(spec)?, Identity { spec: spec.clone(), shape, seed })
     }
 
-    fn save(&self) -> Vec<u8> {
-        Vec::new()
+    fn load(&self, spec: &PolicySpec, shape: Shape, seed: Seed, body: &mut Decoder<'_>) -> Built {
+        (self.load)(&self.config(spec)?, Identity { spec: spec.clone(), shape, seed }, body)
     }
 }

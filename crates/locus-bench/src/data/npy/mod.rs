@@ -1,0 +1,168 @@
+//! numpy's `.npy` files: floating-point arrays in, one-dimensional arrays out.
+//!
+//! The format is NEP 1 of numpy: a magic string, a version, a header that is a Python literal, then the
+//! values. Versions 1, 2 and 3 differ only in the width of the header's length and in its encoding.
+
+use std::io::{self, Read, Write};
+
+use crate::Error;
+
+mod header;
+
+use header::NpyHeader;
+
+/// An array of one or two dimensions, rows first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// One or two sizes, the product of which is the number of values.
+    pub shape: Vec<usize>,
+    /// The values, in C order whatever the order in the file.
+    pub values: ArrayValues,
+}
+
+/// The values of an [`Array`], as wide as the file has them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrayValues {
+    /// `<f4` or `>f4`
+    F32(Vec<f32>),
+    /// `<f8` or `>f8`
+    F64(Vec<f64>),
+}
+
+impl Array {
+    /// The values as `f64`, which loses nothing.
+    pub fn into_f64(self) -> Vec<f64> {
+        match self.values {
+            ArrayValues::F32(values) => values.into_iter().map(f64::from).collect(),
+            ArrayValues::F64(values) => values,
+        }
+    }
+
+    /// The values as `f32`; what lies beyond its range becomes infinite.
+    pub fn into_f32(self) -> Vec<f32> {
+        match self.values {
+            ArrayValues::F32(values) => values,
+            ArrayValues::F64(values) => values.into_iter().map(|value| value as f32).collect(),
+        }
+    }
+}
+
+/// Reads an array to the end of `input`. `file` is what messages call it.
+///
+/// Memory grows with the bytes that arrive, not with the shape that the header claims.
+pub fn read_npy(mut input: impl Read, file: &str) -> Result<Array, Error> {
+    let header = header::read(&mut input, file)?;
+    let values = if header.value_bytes == 4 {
+        let number = if header.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
+        let values = read_values::<4, f32>(&mut input, file, header.n_values, number)?;
+        ArrayValues::F32(rows_first(values, &header))
+    } else {
+        let number = if header.is_big_endian { f64::from_be_bytes } else { f64::from_le_bytes };
+        let values = read_values::<8, f64>(&mut input, file, header.n_values, number)?;
+        ArrayValues::F64(rows_first(values, &header))
+    };
+    // Seeing the end also lets an archive compare its checksum.
+    if read_up_to(&mut input, &mut [0], file)? > 0 {
+        let problem = format!("more bytes follow than the {} values of the header", header.n_values);
+        return Err(invalid(file, problem));
+    }
+    Ok(Array { shape: header.shape, values })
+}
+
+/// The sizes of the array that `input` holds, from its header alone.
+pub fn read_npy_shape(mut input: impl Read, file: &str) -> Result<Vec<usize>, Error> {
+    Ok(header::read(&mut input, file)?.shape)
+}
+
+/// A number that [`write_npy`] can write.
+pub trait Element: Copy + sealed::Sealed {
+    /// What numpy calls the type.
+    const DTYPE: &'static str;
+    /// Appends the bytes of this number, little end first.
+    fn append_to(self, bytes: &mut Vec<u8>);
+}
+
+mod sealed {
+    /// Keeps [`Element`](super::Element) to the types below.
+    pub trait Sealed {}
+}
+
+macro_rules! elements {
+    ($($type:ty: $dtype:literal),*) => {$(
+        impl sealed::Sealed for $type {}
+        impl Element for $type {
+            const DTYPE: &'static str = $dtype;
+            fn append_to(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
+            }
+        }
+    )*};
+}
+elements!(f64: "<f8", f32: "<f4", u32: "<u4", u16: "<u2");
+
+/// Writes a one-dimensional array that `numpy.load` reads.
+pub fn write_npy<T: Element>(mut output: impl Write, values: &[T]) -> io::Result<()> {
+    output.write_all(&header::write(T::DTYPE, values.len()))?;
+    let mut bytes = Vec::with_capacity(CHUNK_BYTES);
+    for chunk in values.chunks(CHUNK_BYTES / size_of::<T>()) {
+        bytes.clear();
+        chunk.iter().for_each(|value| value.append_to(&mut bytes));
+        output.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+const CHUNK_BYTES: usize = 1 << 16;
+
+fn read_values<const BYTES: usize, T>(
+    input: &mut impl Read,
+    file: &str,
+    n_values: usize,
+    number: fn([u8; BYTES]) -> T,
+) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    let mut buffer = vec![0; CHUNK_BYTES];
+    while values.len() < n_values {
+        let n_wanted = (n_values - values.len()).min(CHUNK_BYTES / BYTES) * BYTES;
+        let n_read = read_up_to(input, &mut buffer[..n_wanted], file)?;
+        let (numbers, _) = buffer[..n_read].as_chunks::<BYTES>();
+        values.extend(numbers.iter().map(|bytes| number(*bytes)));
+        if n_read < n_wanted {
+            let problem = format!("the file ends after {} of {n_values} values", values.len());
+            return Err(invalid(file, problem));
+        }
+    }
+    values.shrink_to_fit();
+    Ok(values)
+}
+
+fn rows_first<T: Copy>(values: Vec<T>, header: &NpyHeader) -> Vec<T> {
+    match header.shape[..] {
+        [n_rows, n_columns] if header.is_fortran_order && !values.is_empty() => {
+            let column_of_row = |row: usize| (0..n_columns).map(move |column| column * n_rows + row);
+            (0..n_rows).flat_map(column_of_row).map(|index| values[index]).collect()
+        }
+        _ => values,
+    }
+}
+
+/// Fills as much of `buffer` as there are bytes, and says how much.
+fn read_up_to(input: &mut impl Read, buffer: &mut [u8], file: &str) -> Result<usize, Error> {
+    let mut n_filled = 0;
+    while n_filled < buffer.len() {
+        match input.read(&mut buffer[n_filled..]) {
+            Ok(0) => break,
+            Ok(n_read) => n_filled += n_read,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(Error::UnreadableFile { file: file.to_owned(), cause }),
+        }
+    }
+    Ok(n_filled)
+}
+
+fn invalid(file: &str, problem: String) -> Error {
+    Error::InvalidFile { file: file.to_owned(), problem }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,133 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A file as numpy writes it, of any version.
+pub(crate) fn npy(version: u8, literal: &str, values: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY".to_vec();
+    bytes.extend_from_slice(&[version, 0]);
+    match version {
+        1 => bytes.extend_from_slice(&(literal.len() as u16).to_le_bytes()),
+        _ => bytes.extend_from_slice(&(literal.len() as u32).to_le_bytes()),
+    }
+    bytes.extend_from_slice(literal.as_bytes());
+    bytes.extend_from_slice(values);
+    bytes
+}
+
+/// A two-dimensional file of `f64`.
+pub(crate) fn npy_f64(shape: &str, values: &[f64]) -> Vec<u8> {
+    let values: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    npy(1, &format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"), &values)
+}
+
+fn message(bytes: &[u8]) -> String {
+    let error = read_npy(bytes, "a.npy").unwrap_err();
+    assert!(error.is_invalid_data(), "{error:?}");
+    error.to_string()
+}
+
+#[test]
+fn versions_widths_ends_and_orders_are_read() {
+    let expected = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    for version in 1..=3 {
+        for (dtype, order) in [("<f4", "False"), (">f4", "True"), ("<f8", "True"), (">f8", "False")] {
+            let stored = if order == "True" { [1.0, 4.0, 2.0, 5.0, 3.0, 6.0] } else { expected };
+            let values: Vec<u8> = stored
+                .iter()
+                .flat_map(|&value| match dtype {
+                    "<f4" => (value as f32).to_le_bytes().to_vec(),
+                    ">f4" => (value as f32).to_be_bytes().to_vec(),
+                    "<f8" => f64::to_le_bytes(value).to_vec(),
+                    _ => f64::to_be_bytes(value).to_vec(),
+                })
+                .collect();
+            let literal = format!("{{\"shape\":(2,3L) , 'descr': '{dtype}', 'fortran_order': {order}}}  \n");
+            let array = read_npy(&npy(version, &literal, &values)[..], "a.npy").unwrap();
+            assert_eq!(array.shape, [2, 3]);
+            assert_eq!(matches!(array.values, ArrayValues::F32(_)), dtype.ends_with('4'));
+            assert_eq!(array.clone().into_f32(), expected.map(|value| value as f32));
+            assert_eq!(array.into_f64(), expected, "{dtype} {order} version {version}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_named() {
+    let with = |literal: &str| message(&npy(1, literal, &[]));
+    let integers = with("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }");
+    assert!(integers.contains("`<i8`") && integers.contains("astype"), "{integers}");
+    let records = with("{'descr': [('a', '<f8'), ('b', '<i4')], 'fortran_order': False, 'shape': (3,), }");
+    assert!(records.contains("`[('a', '<f8'), ('b', '<i4')]`"), "{records}");
+    assert!(with("{'descr': '<f8', 'fortran_order': False, 'shape': (), }").contains("0 dimensions"));
+    assert!(with("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3), }").contains("3 dimensions"));
+    assert!(with("{'descr': '<f8', 'fortran_order': False, }").contains("lacks"));
+    assert!(with("{'descr': '<f8', 'fortran_order': 1, 'shape': (1,)}").contains("found `1, 'shape"));
+    assert!(with("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}").contains("a size"));
+    assert!(message(&npy(4, "{}", &[])).contains("version 4"));
+    assert!(message(b"PK\x03\x04").contains("not a .npy file"));
+    assert!(message(b"").contains("not a .npy file"));
+}
+
+#[test]
+fn cut_long_and_boastful_files_are_refused() {
+    let good = npy_f64("(2, 2)", &[1.0, 2.0, 3.0, 4.0]);
+    assert!(read_npy(&good[..], "a.npy").is_ok());
+    for cut in 0..good.len() {
+        message(&good[..cut]);
+    }
+    assert!(message(&good[..good.len() - 1]).contains("after 3 of 4 values"));
+    assert!(message(&[&good[..], b"x"].concat()).contains("more bytes"));
+    // Petabytes, none of which is there; and a product beyond any integer.
+    assert!(message(&npy_f64("(1000000, 100000000)", &[1.0])).contains("after 1 of 100000000000000"));
+    assert!(message(&npy_f64("(4294967296, 4294967296, )", &[])).contains("more values than memory"));
+    assert!(message(&npy_f64("(99999999999999999999999,)", &[])).contains("a size"));
+    let mut long = npy(2, "{", &[]);
+    long[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(message(&long).contains("4294967295 bytes"));
+}
+
+#[test]
+fn headers_are_written_as_numpy_writes_them() {
+    let mut bytes = Vec::new();
+    write_npy(&mut bytes, &[1_u16, 515]).unwrap();
+    let text = b"{'descr': '<u2', 'fortran_order': False, 'shape': (2,), }";
+    assert_eq!(bytes[..8], *b"\x93NUMPY\x01\x00");
+    assert_eq!(bytes[8..10], [118, 0]);
+    assert_eq!(bytes[10..10 + text.len()], *text);
+    assert!(bytes[10 + text.len()..127].iter().all(|&byte| byte == b' '));
+    assert_eq!(bytes[127..], *b"\n\x01\x00\x03\x02");
+    // What is written but not read is still named.
+    assert!(message(&bytes).contains("`<u2`"));
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(bits in proptest::collection::vec(any::<u64>(), 0..200)) {
+        let wide: Vec<f64> = bits.iter().map(|&bits| f64::from_bits(bits)).collect();
+        let narrow: Vec<f32> = bits.iter().map(|&bits| f32::from_bits(bits as u32)).collect();
+        let mut bytes = Vec::new();
+        write_npy(&mut bytes, &wide).unwrap();
+        let read = read_npy(&bytes[..], "a.npy").unwrap();
+        prop_assert_eq!(&read.shape, &[wide.len()]);
+        prop_assert!(read.into_f64().iter().zip(&wide).all(|(a, b)| a.to_bits() == b.to_bits()));
+        bytes.clear();
+        write_npy(&mut bytes, &narrow).unwrap();
+        let read = read_npy(&bytes[..], "a.npy").unwrap().into_f32();
+        prop_assert_eq!(read.len(), narrow.len());
+        prop_assert!(read.iter().zip(&narrow).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+
+    #[test]
+    fn no_bytes_panic(
+        version in 0_u8..5,
+        literal in r"[{}()\[\]'\x22:, 0-9LTruFalsedch<>f48_é]{0,60}|\{'descr': '[<>]f[48]', 'fortran_order': (True|False), 'shape': \([0-9]{0,20},[0-9]{0,20}\), \}",
+        values in proptest::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let file = npy(version, &literal, &values);
+        if let Ok(array) = read_npy(&file[..], "a.npy") {
+            prop_assert_eq!(array.shape.iter().product::<usize>(), array.into_f64().len());
+        }
+        let _ = read_npy(&values[..], "a.npy");
+    }
+}

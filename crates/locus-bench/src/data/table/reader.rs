@@ -1,0 +1,217 @@
+//! Records into columns, cell by cell.
+
+use std::io::Read;
+
+use csv::ByteRecord;
+
+use super::categories::CategoryBuilder;
+use super::records::Records;
+use super::{Feature, Header, Kind, Missing, Separator, Table, Values};
+use crate::Error;
+
+/// A table about to be read: the header is known, the rows are not.
+pub struct TableReader<R> {
+    records: Records<R>,
+    names: Option<Vec<String>>,
+}
+
+impl<R: Read> TableReader<R> {
+    /// Reads the header. `file` is what messages call the input.
+    pub fn new(input: R, file: &str, separator: Separator, header: Header) -> Result<Self, Error> {
+        let mut records = Records::new(input, file, separator);
+        let mut names = None;
+        if header != Header::Absent {
+            let mut record = ByteRecord::new();
+            if records.next(&mut record)?.is_none() {
+                return Err(invalid(file, "the file is empty, expected a header and rows".to_owned()));
+            }
+            if header == Header::Names {
+                let name = |cell: &[u8]| String::from_utf8_lossy(cell.trim_ascii()).into_owned();
+                names = Some(record.iter().map(name).collect());
+            }
+        }
+        Ok(Self { records, names })
+    }
+
+    /// The names of the columns; empty for a file without them.
+    pub fn names(&self) -> &[String] {
+        self.names.as_deref().unwrap_or_default()
+    }
+
+    /// Reads all rows; `kinds` declares every column.
+    pub fn read(mut self, kinds: &[Kind], missing: Missing) -> Result<Table, Error> {
+        let mut columns: Vec<_> = kinds.iter().map(|&kind| ColumnBuilder::new(kind)).collect();
+        let (mut n_rows, mut n_dropped) = (0, 0);
+        let mut record = ByteRecord::new();
+        self.check_header(kinds.len())?;
+        while let Some(line) = self.records.next(&mut record)? {
+            self.check_width(&record, line, kinds.len())?;
+            if missing != Missing::IsCategory {
+                let is_gap =
+                    |(cell, kind): (&[u8], &Kind)| *kind != Kind::Dropped && is_missing(cell.trim_ascii());
+                if let Some(index) = record.iter().zip(kinds).position(is_gap) {
+                    if missing == Missing::IsError {
+                        let problem = "the value is missing, expected none to be missing in this file";
+                        return Err(self.invalid_cell(line, index, kinds.len(), problem.to_owned()));
+                    }
+                    n_dropped += 1;
+                    continue;
+                }
+            }
+            for (index, (cell, column)) in record.iter().zip(&mut columns).enumerate() {
+                column
+                    .push(cell.trim_ascii())
+                    .map_err(|problem| self.invalid_cell(line, index, kinds.len(), problem))?;
+            }
+            n_rows += 1;
+        }
+        self.check_rows(n_rows, n_dropped)?;
+
+        let mut table = Table { n_rows, n_dropped, features: Vec::new(), label: None };
+        for (index, column) in columns.into_iter().enumerate() {
+            let values = match column {
+                ColumnBuilder::Numbers(mut numbers) => {
+                    numbers.shrink_to_fit();
+                    Values::Numbers(numbers)
+                }
+                ColumnBuilder::Categories(builder) => {
+                    Values::Categories(builder.finish(self.records.file())?)
+                }
+                ColumnBuilder::Label(builder) => {
+                    table.label = Some(builder.finish(self.records.file())?);
+                    continue;
+                }
+                ColumnBuilder::Dropped => continue,
+            };
+            table.features.push(Feature { name: self.name(index), values });
+        }
+        Ok(table)
+    }
+
+    /// Reads all rows for what their columns are: [`Kind::Number`] if every cell that is not missing is a
+    /// number, else [`Kind::Category`]. Keeps nothing; the file is opened again to be read.
+    pub fn detect(mut self) -> Result<Vec<Kind>, Error> {
+        let mut kinds = vec![Kind::Number; self.names().len()];
+        let mut n_rows = 0;
+        let mut record = ByteRecord::new();
+        while let Some(line) = self.records.next(&mut record)? {
+            if n_rows == 0 && self.names.is_none() {
+                kinds.resize(record.len(), Kind::Number);
+            }
+            self.check_width(&record, line, kinds.len())?;
+            for (cell, kind) in record.iter().zip(&mut kinds) {
+                let cell = cell.trim_ascii();
+                if *kind == Kind::Number && !is_missing(cell) && !is_number_like(cell) {
+                    *kind = Kind::Category;
+                }
+            }
+            n_rows += 1;
+        }
+        self.check_rows(n_rows, 0)?;
+        Ok(kinds)
+    }
+
+    fn check_header(&self, n_columns: usize) -> Result<(), Error> {
+        match &self.names {
+            Some(names) if names.len() != n_columns => {
+                let problem = format!("the header names {} columns, expected {n_columns}", names.len());
+                Err(invalid(self.records.file(), problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_width(&self, record: &ByteRecord, line: u64, n_columns: usize) -> Result<(), Error> {
+        if record.len() == n_columns {
+            return Ok(());
+        }
+        let problem = format!("the row has {} cells, expected {n_columns}", record.len());
+        Err(Error::InvalidRow { file: self.records.file().to_owned(), line, problem })
+    }
+
+    fn check_rows(&self, n_rows: usize, n_dropped: usize) -> Result<(), Error> {
+        if n_rows > 0 {
+            return Ok(());
+        }
+        let problem = match (n_dropped, &self.names) {
+            (0, None) => "the file has no rows".to_owned(),
+            (0, Some(_)) => "the file has a header but no rows".to_owned(),
+            _ => format!("all {n_dropped} rows have a missing cell, expected at least one without"),
+        };
+        Err(invalid(self.records.file(), problem))
+    }
+
+    fn name(&self, index: usize) -> String {
+        self.names.as_ref().map_or_else(|| format!("column {}", index + 1), |names| names[index].clone())
+    }
+
+    fn invalid_cell(&self, line: u64, index: usize, n_columns: usize, problem: String) -> Error {
+        let mut column = format!("column {} of {n_columns}", index + 1);
+        if let Some(names) = &self.names {
+            column.push_str(&format!(" (`{}`)", names[index]));
+        }
+        Error::InvalidCell { file: self.records.file().to_owned(), line, column, problem }
+    }
+}
+
+/// A column under way.
+enum ColumnBuilder {
+    Numbers(Vec<f32>),
+    Categories(CategoryBuilder),
+    Label(CategoryBuilder),
+    Dropped,
+}
+
+impl ColumnBuilder {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Number => Self::Numbers(Vec::new()),
+            Kind::Category => Self::Categories(CategoryBuilder::new()),
+            Kind::Label => Self::Label(CategoryBuilder::new()),
+            Kind::Dropped => Self::Dropped,
+        }
+    }
+
+    fn push(&mut self, cell: &[u8]) -> Result<(), String> {
+        match self {
+            Self::Numbers(numbers) => numbers.push(parse_number(cell)?),
+            Self::Categories(builder) | Self::Label(builder) => builder.push(cell),
+            Self::Dropped => {}
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn is_missing(cell: &[u8]) -> bool {
+    matches!(cell, b"" | b"?" | b"NA") || cell.eq_ignore_ascii_case(b"nan")
+}
+
+/// A number or an infinity; the latter is refused when the column is read, rather than taken for a word.
+fn is_number_like(cell: &[u8]) -> bool {
+    matches!(cell, [b'0'..=b'9']) || std::str::from_utf8(cell).is_ok_and(|cell| cell.parse::<f32>().is_ok())
+}
+
+fn parse_number(cell: &[u8]) -> Result<f32, String> {
+    if let &[digit @ b'0'..=b'9'] = cell {
+        return Ok(f32::from(digit - b'0'));
+    }
+    match std::str::from_utf8(cell).ok().and_then(|cell| cell.parse::<f32>().ok()) {
+        Some(number) if number.is_finite() => Ok(number),
+        Some(_) => Err(format!("found `{}`, expected a finite number below 3.4e38", shorten(cell))),
+        None => Err(format!("found `{}`, expected a number", shorten(cell))),
+    }
+}
+
+/// A cell as messages show it: no cell fills the screen.
+fn shorten(cell: &[u8]) -> String {
+    let cell = String::from_utf8_lossy(cell);
+    if cell.chars().count() <= 40 {
+        cell.into_owned()
+    } else {
+        cell.chars().take(39).chain(['…']).collect()
+    }
+}
+
+fn invalid(file: &str, problem: String) -> Error {
+    Error::InvalidFile { file: file.to_owned(), problem }
+}

@@ -1,0 +1,175 @@
+use proptest::prelude::*;
+
+use super::reader::is_missing;
+use super::*;
+use crate::Error;
+
+use Kind::{Category, Dropped, Label, Number};
+
+fn read(text: &str, header: Header, kinds: &[Kind], missing: Missing) -> Result<Table, Error> {
+    TableReader::new(text.as_bytes(), "t.csv", Separator::Comma, header)?.read(kinds, missing)
+}
+
+fn message(result: Result<Table, Error>) -> String {
+    let error = result.unwrap_err();
+    assert!(error.is_invalid_data(), "{error:?}");
+    error.to_string()
+}
+
+fn numbers(table: &Table, feature: usize) -> &[f32] {
+    match &table.features[feature].values {
+        Values::Numbers(numbers) => numbers,
+        Values::Categories(_) => panic!("feature {feature} holds categories"),
+    }
+}
+
+fn words(table: &Table, feature: usize) -> Vec<&str> {
+    match &table.features[feature].values {
+        Values::Categories(column) => {
+            (0..table.n_rows).map(|row| column.categories()[column.code(row)].as_str()).collect()
+        }
+        Values::Numbers(_) => panic!("feature {feature} holds numbers"),
+    }
+}
+
+#[test]
+fn declared_columns_are_read_and_rows_with_gaps_dropped() {
+    let text = "id,age, job ,pay\r\n1, 39, clerk, low\r\n2, ?, cook, high\r\n3, 5e1, baker, NA\r\n?, -1.5, cook, high\r\n";
+    let table = read(text, Header::Names, &[Dropped, Number, Category, Label], Missing::DropRow).unwrap();
+    assert_eq!((table.n_rows, table.n_dropped), (2, 2));
+    assert_eq!(table.features[1].name, "job");
+    assert_eq!(numbers(&table, 0), [39.0, -1.5]);
+    assert_eq!(words(&table, 1), ["clerk", "cook"]);
+    // Neither category of a dropped row counts.
+    let Values::Categories(job) = &table.features[1].values else { panic!() };
+    assert_eq!(job.categories(), ["clerk", "cook"]);
+    assert_eq!(table.label.unwrap().categories(), ["high", "low"]);
+}
+
+#[test]
+fn a_gap_may_be_a_category_or_an_error() {
+    let table = read("a,?\nb,x\n", Header::Absent, &[Label, Category], Missing::IsCategory).unwrap();
+    assert_eq!(words(&table, 0), ["?", "x"]);
+    assert_eq!(table.features[0].name, "column 2");
+    let result = read("a,x\n\nb,?\n", Header::Absent, &[Label, Category], Missing::IsError);
+    assert!(message(result).starts_with("t.csv, line 3, column 2 of 2: the value is missing"));
+}
+
+#[test]
+fn missing_is_what_the_documentation_says() {
+    for cell in ["", "?", "NA", "NaN", "nan", "NAN"] {
+        assert!(is_missing(cell.as_bytes()), "{cell}");
+    }
+    for cell in ["0", "na", "Na", "n/a", "??", "null", "-"] {
+        assert!(!is_missing(cell.as_bytes()), "{cell}");
+    }
+}
+
+#[test]
+fn wrong_cells_rows_and_files_are_named() {
+    let kinds = [Number, Label];
+    let read = |text: &str| message(read(text, Header::Names, &kinds, Missing::DropRow));
+    assert_eq!(
+        read("x,y\n1,a\n1.2.3,b\n"),
+        "t.csv, line 3, column 1 of 2 (`x`): found `1.2.3`, expected a number"
+    );
+    for huge in ["inf", "-Infinity", "1e39"] {
+        let expected = format!("line 2, column 1 of 2 (`x`): found `{huge}`, expected a finite number");
+        let found = read(&format!("x,y\n{huge},a\n"));
+        assert!(found.contains(&expected), "{found}");
+    }
+    assert_eq!(read("x,y\n1,a\n1\n"), "t.csv, line 3: the row has 1 cells, expected 2");
+    assert_eq!(read("x,y,z\n1,a,b\n"), "t.csv: the header names 3 columns, expected 2");
+    assert_eq!(read(""), "t.csv: the file is empty, expected a header and rows");
+    assert_eq!(read("x,y\n\n"), "t.csv: the file has a header but no rows");
+    assert_eq!(read("x,y\n?,a\n"), "t.csv: all 1 rows have a missing cell, expected at least one without");
+    let long = read(&format!("x,y\n{},a\n", "w".repeat(1000)));
+    assert!(long.len() < 200, "{long}");
+}
+
+#[test]
+fn a_skipped_header_may_be_separated_otherwise() {
+    let reader =
+        |text: &'static str| TableReader::new(text.as_bytes(), "t", Separator::Whitespace, Header::Skipped);
+    let table = reader("A,B,C\n1 2\t 3 \n").unwrap().read(&[Number; 3], Missing::IsError).unwrap();
+    assert_eq!((numbers(&table, 0), numbers(&table, 2)), (&[1.0][..], &[3.0][..]));
+    assert!(reader("").is_err());
+}
+
+#[test]
+fn kinds_are_detected_over_the_whole_file() {
+    let detect = |text: &'static str| {
+        TableReader::new(text.as_bytes(), "t", Separator::Comma, Header::Names).unwrap().detect()
+    };
+    // The word in the last column stands in a row that another cell makes incomplete; it counts all the same.
+    let kinds = detect("a,b,c,d,e\n1,x,?,0.5,7\n 2 ,3,NA,1e-3,8\n?,4,,inf,word\n").unwrap();
+    assert_eq!(kinds, [Number, Category, Number, Number, Category]);
+    assert!(detect("a,b\n1\n").is_err());
+    assert!(detect("a,b\n").is_err());
+}
+
+/// What tables are made of, and what they stumble over.
+const PIECES: &[&[u8]] = &[
+    b",",
+    b"\n",
+    b"\r\n",
+    b"\"",
+    b" ",
+    b"\t",
+    b"?",
+    b"NA",
+    b"NaN",
+    b"inf",
+    b"1",
+    b"2.5",
+    b"-3e8",
+    b"1e99",
+    b"x",
+    b"\xEF\xBB\xBF",
+];
+
+fn any_text() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        8 => proptest::sample::select(PIECES).prop_map(<[u8]>::to_vec),
+        1 => proptest::collection::vec(any::<u8>(), 0..6),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn any_kind() -> impl Strategy<Value = Kind> {
+    proptest::sample::select(&[Number, Category, Label, Dropped][..])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Whatever the bytes and the declaration: a table whose columns are all of one length, or an error.
+    #[test]
+    fn no_bytes_panic(
+        text in any_text(),
+        kinds in proptest::collection::vec(any_kind(), 0..4),
+        separator in proptest::sample::select(&[Separator::Comma, Separator::Whitespace][..]),
+        header in proptest::sample::select(&[Header::Absent, Header::Names, Header::Skipped][..]),
+        missing in proptest::sample::select(&[Missing::DropRow, Missing::IsCategory, Missing::IsError][..]),
+    ) {
+        let open = || TableReader::new(&text[..], "t", separator, header);
+        let detected = open().and_then(TableReader::detect);
+        for kinds in detected.into_iter().chain([kinds]) {
+            let Ok(table) = open().and_then(|reader| reader.read(&kinds, missing)) else { continue };
+            prop_assert!(table.n_rows > 0);
+            for feature in &table.features {
+                match &feature.values {
+                    Values::Numbers(numbers) => {
+                        prop_assert_eq!(numbers.len(), table.n_rows);
+                        prop_assert!(numbers.iter().all(|number| number.is_finite()));
+                    }
+                    Values::Categories(column) => {
+                        for row in 0..table.n_rows {
+                            prop_assert!(column.code(row) < column.categories().len());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Labelled rows as a bandit: the actions are the classes, and naming the right one pays 1.
+//!
+//! Rows are drawn without replacement. Category columns become one indicator per category of the whole file,
+//! so the width is the same in every trial; then every column is standardized over the rows of the trial.
+
+use std::sync::Arc;
+
+use locus::{Seed, Shape};
+
+use super::one_hot::{encode, total_width, width};
+use super::registry::FromFile;
+use super::{Problem, Sequence, check_steps};
+use crate::Error;
+use crate::data::table::{CategoryColumn, Feature, Table};
+
+/// More would need gigabytes for a trial; it happens when a column of identifiers is taken for a feature.
+const MAX_FEATURES: usize = 50_000;
+
+/// More happens when a column of measurements is taken for the label.
+const MAX_CLASSES: usize = 10_000;
+
+/// A table whose label is to be guessed.
+#[derive(Debug)]
+pub(super) struct Classification {
+    name: String,
+    n_rows: usize,
+    features: Vec<Feature>,
+    label: CategoryColumn,
+    shape: Shape,
+}
+
+impl Classification {
+    /// The problem `name`, from a table read from `file`.
+    pub(super) fn new(name: &str, table: Table, file: &str) -> Result<Self, Error> {
+        let invalid = |problem| Error::InvalidFile { file: file.to_owned(), problem };
+        let Table { n_rows, features, label, .. } = table;
+        let Some(label) = label else {
+            return Err(invalid("no column is the label, expected one".to_owned()));
+        };
+        let n_features = total_width(&features);
+        let n_actions = label.categories().len();
+        if n_features == 0 {
+            return Err(invalid(
+                "there is no column but the label, expected at least one feature".to_owned(),
+            ));
+        }
+        if n_features > MAX_FEATURES {
+            let widest = features.iter().max_by_key(|feature| width(feature));
+            let (column, n_values) = widest.map_or(("", 0), |feature| (&feature.name, width(feature)));
+            return Err(invalid(format!(
+                "the columns make {n_features} features, expected at most {MAX_FEATURES}; `{column}` alone has {n_values} different values: remove such columns"
+            )));
+        }
+        if !(2..=MAX_CLASSES).contains(&n_actions) {
+            return Err(invalid(format!(
+                "the label has {n_actions} different values, expected 2 to {MAX_CLASSES}"
+            )));
+        }
+        Ok(Self { name: name.to_owned(), n_rows, features, label, shape: Shape::new(n_features, n_actions) })
+    }
+
+    /// The problem together with a note on rows that were dropped.
+    pub(super) fn from_table(name: &str, table: Table, file: &str) -> Result<FromFile, Error> {
+        let (n_dropped, n_all) = (table.n_dropped, table.n_dropped + table.n_rows);
+        let problem = Arc::new(Self::new(name, table, file)?);
+        let note = format!("{file}: dropped {n_dropped} of {n_all} rows, in which a value is missing");
+        Ok(FromFile { problem, notes: if n_dropped > 0 { vec![note] } else { Vec::new() } })
+    }
+}
+
+impl Problem for Classification {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn max_steps(&self) -> Option<usize> {
+        Some(self.n_rows)
+    }
+
+    fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error> {
+        check_steps(self, steps)?;
+        let mut sequence = Sequence::with_room(self.shape, steps)?;
+        let mut context = vec![0.0; self.shape.n_features];
+        let mut rewards = vec![0.0; self.shape.n_actions];
+        for row in seed.stream("rows", 0).choose_distinct(self.n_rows, steps) {
+            encode(&self.features, row, &mut context);
+            rewards.fill(0.0);
+            rewards[self.label.code(row)] = 1.0;
+            sequence.push(&context, &rewards, 1.0);
+        }
+        standardize(sequence.contexts_mut(), self.shape.n_features);
+        Ok(sequence)
+    }
+}
+
+/// Gives every column of `contexts`, [T, C], mean 0 and population standard deviation 1; a constant column
+/// becomes 0.
+fn standardize(contexts: &mut [f32], n_features: usize) {
+    let n_rows = (contexts.len() / n_features) as f64;
+    let mut means = vec![0.0_f64; n_features];
+    for row in contexts.chunks_exact(n_features) {
+        means.iter_mut().zip(row).for_each(|(mean, &x)| *mean += f64::from(x));
+    }
+    means.iter_mut().for_each(|mean| *mean /= n_rows);
+    let mut variances = vec![0.0_f64; n_features];
+    // Whether a column is constant is seen by comparing, not by its variance, which rounding keeps from 0.
+    let first_row = contexts[..n_features].to_vec();
+    let mut is_constant = vec![true; n_features];
+    for row in contexts.chunks_exact(n_features) {
+        for (column, &x) in row.iter().enumerate() {
+            variances[column] += (f64::from(x) - means[column]).powi(2);
+            is_constant[column] &= x == first_row[column];
+        }
+    }
+    let stds: Vec<f64> = variances.iter().map(|variance| (variance / n_rows).sqrt()).collect();
+    for row in contexts.chunks_exact_mut(n_features) {
+        for (column, x) in row.iter_mut().enumerate() {
+            *x = if is_constant[column] {
+                0.0
+            } else {
+                ((f64::from(*x) - means[column]) / stds[column]) as f32
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
+    use proptest::prelude::*;
+
+    const TEXT: &str = "10,x,0.1,no\n20,y,0.1,yes\n30,x,0.1,no\n40,z,0.1,perhaps\n";
+
+    fn problem(text: &str, kinds: &[Kind]) -> Result<Classification, Error> {
+        let reader = TableReader::new(text.as_bytes(), "t.csv", Separator::Comma, Header::Absent)?;
+        Classification::new("t", reader.read(kinds, Missing::DropRow)?, "t.csv")
+    }
+
+    fn small() -> Classification {
+        problem(TEXT, &[Kind::Number, Kind::Category, Kind::Number, Kind::Label]).unwrap()
+    }
+
+    #[test]
+    fn rows_are_encoded_against_all_categories_and_standardized_over_the_trial() {
+        let problem = small();
+        assert_eq!(problem.shape(), Shape::new(5, 3));
+        let sequence = problem.sequence(4, Seed::new(1)).unwrap();
+        // All four rows are drawn, so the statistics are known: 25 ± √125, and indicators of share ½, ¼, ¼.
+        let (half, quarter) = ([1.0, -1.0], [3_f32.sqrt(), -(1.0 / 3_f32).sqrt()]);
+        let numbers = [-1.5, -0.5, 0.5, 1.5].map(|x: f32| x / 1.25_f32.sqrt());
+        let expected = [
+            ([numbers[0], half[0], quarter[1], quarter[1], 0.0], [1.0, 0.0, 0.0]),
+            ([numbers[1], half[1], quarter[0], quarter[1], 0.0], [0.0, 0.0, 1.0]),
+            ([numbers[2], half[0], quarter[1], quarter[1], 0.0], [1.0, 0.0, 0.0]),
+            ([numbers[3], half[1], quarter[1], quarter[0], 0.0], [0.0, 1.0, 0.0]),
+        ];
+        let mut seen = [0; 4];
+        for round in sequence.rounds() {
+            let close = |(context, _): &([f32; 5], [f64; 3])| {
+                context.iter().zip(round.context).all(|(a, b)| (a - b).abs() < 1e-6)
+            };
+            let row = expected.iter().position(close).unwrap();
+            assert_eq!(round.rewards, expected[row].1);
+            assert_eq!(round.best_reward, 1.0);
+            seen[row] += 1;
+        }
+        assert_eq!(seen, [1; 4]);
+    }
+
+    #[test]
+    fn sequences_follow_from_seed_and_steps() {
+        let problem = small();
+        let sequence = |steps, seed| problem.sequence(steps, Seed::new(seed)).unwrap();
+        assert_eq!(sequence(3, 7), sequence(3, 7));
+        assert!((0..20).any(|seed| sequence(3, seed) != sequence(3, 7)));
+        assert_eq!(sequence(1, 7).round(0).context, [0.0; 5]);
+        assert!(matches!(
+            problem.sequence(5, Seed::new(1)),
+            Err(Error::TooManySteps { rows: 4, steps: 5, .. })
+        ));
+        assert!(matches!(problem.sequence(0, Seed::new(1)), Err(Error::NoSteps { .. })));
+    }
+
+    #[test]
+    fn tables_that_are_no_problem_are_refused() {
+        let message = |text: &str, kinds: &[Kind]| problem(text, kinds).unwrap_err().to_string();
+        assert!(message("1,a\n2,a\n", &[Kind::Number, Kind::Label]).contains("1 different values"));
+        assert!(message("1,a\n2,b\n", &[Kind::Dropped, Kind::Label]).contains("at least one feature"));
+        assert!(message("1,a\n2,b\n", &[Kind::Number, Kind::Category]).contains("no column is the label"));
+        let ids: String = (0..=MAX_FEATURES).map(|id| format!("id{id},{}\n", id % 2)).collect();
+        assert!(message(&ids, &[Kind::Category, Kind::Label]).contains("`column 1` alone has 50001"));
+        assert!(
+            message(&ids, &[Kind::Label, Kind::Number]).contains("50001 different values, expected 2 to")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn columns_have_mean_0_and_deviation_1_or_0(
+            contexts in (1_usize..5).prop_flat_map(|n_features| (
+                Just(n_features),
+                proptest::collection::vec(
+                    proptest::collection::vec(prop_oneof![-1e3_f32..1e3, Just(0.1)], n_features), 1..40),
+            )),
+        ) {
+            let (n_features, rows) = contexts;
+            let mut flat: Vec<f32> = rows.concat();
+            standardize(&mut flat, n_features);
+            for column in 0..n_features {
+                let values: Vec<f64> = flat.iter().skip(column).step_by(n_features).map(|&x| x.into()).collect();
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                let square = values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64;
+                let is_constant = rows.iter().all(|row| row[column] == rows[0][column]);
+                prop_assert!(mean.abs() < 1e-5, "mean {}", mean);
+                let expected = if is_constant { 0.0 } else { 1.0 };
+                prop_assert!((square - expected).abs() < 1e-5, "square {}", square);
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Rewards that are linear in the context, plus noise: the home game of linear policies.
+//!
+//! `linear` and `sparse-linear` generate their contexts too; `financial` takes its contexts from a file and
+//! its arms from here.
+
+use std::sync::Arc;
+
+use locus::{Rng, Seed, Shape};
+
+use super::registry::{Origin, ProblemInfo};
+use super::{Problem, Sequence, check_steps};
+use crate::Error;
+
+pub(super) const INFO: ProblemInfo = ProblemInfo {
+    id: "linear",
+    shape: Shape::new(10, 8),
+    rows: None,
+    rewards: "linear in a Gaussian context, a new unit vector per arm and trial; noise sd 0.01 to 0.08",
+    origin: Origin::Generated(|| Arc::new(Linear { info: &INFO, n_nonzero: 10 })),
+};
+
+pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
+    id: "sparse-linear",
+    shape: Shape::new(10, 7),
+    rows: None,
+    rewards: "as linear, with 3 coefficients per arm that are not zero; noise sd 0.01 to 0.07",
+    origin: Origin::Generated(|| Arc::new(Linear { info: &SPARSE_INFO, n_nonzero: 3 })),
+};
+
+struct Linear {
+    info: &'static ProblemInfo,
+    n_nonzero: usize,
+}
+
+impl Problem for Linear {
+    fn name(&self) -> &str {
+        self.info.id
+    }
+
+    fn shape(&self) -> Shape {
+        self.info.shape
+    }
+
+    fn max_steps(&self) -> Option<usize> {
+        None
+    }
+
+    fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error> {
+        check_steps(self, steps)?;
+        let shape = self.info.shape;
+        let mut sequence = Sequence::with_room(shape, steps)?;
+        let arms = LinearArms::draw(shape, self.n_nonzero, &mut seed.stream("model", 0));
+        let mut contexts = seed.stream("contexts", 0);
+        let mut noise = seed.stream("rewards", 0);
+        let mut context = vec![0.0; shape.n_features];
+        let mut rewards = vec![0.0; shape.n_actions];
+        for _ in 0..steps {
+            context.fill_with(|| contexts.normal() as f32);
+            let best = arms.play(&context, &mut noise, &mut rewards);
+            sequence.push(&context, &rewards, rewards[best.action]);
+        }
+        Ok(sequence)
+    }
+}
+
+/// Arms whose expected rewards are linear in the context.
+pub(super) struct LinearArms {
+    shape: Shape,
+    /// [A, C], every row of unit length.
+    coefficients: Vec<f64>,
+}
+
+/// The arm with the best expected reward.
+pub(super) struct BestArm {
+    pub(super) action: usize,
+    pub(super) expected_reward: f64,
+}
+
+impl LinearArms {
+    /// Per arm: coefficients uniform on (−1, 1), of which `n_nonzero` are kept, scaled to unit length.
+    pub(super) fn draw(shape: Shape, n_nonzero: usize, rng: &mut Rng) -> Self {
+        let mut coefficients = vec![0.0; shape.n_features * shape.n_actions];
+        for arm in coefficients.chunks_exact_mut(shape.n_features) {
+            for index in rng.choose_distinct(shape.n_features, n_nonzero) {
+                arm[index] = 2.0 * rng.uniform() - 1.0;
+            }
+            let length = arm.iter().map(|coefficient| coefficient * coefficient).sum::<f64>().sqrt();
+            arm.iter_mut().for_each(|coefficient| *coefficient /= length);
+        }
+        Self { shape, coefficients }
+    }
+
+    /// Draws a reward for every arm; the noise of arm j has standard deviation 0.01·(j + 1).
+    pub(super) fn play(&self, context: &[f32], noise: &mut Rng, rewards: &mut [f64]) -> BestArm {
+        let mut best = BestArm { action: 0, expected_reward: f64::NEG_INFINITY };
+        for (action, arm) in self.coefficients.chunks_exact(self.shape.n_features).enumerate() {
+            let expected_reward = arm.iter().zip(context).map(|(b, &x)| b * f64::from(x)).sum();
+            if expected_reward > best.expected_reward {
+                best = BestArm { action, expected_reward };
+            }
+            rewards[action] = expected_reward + 0.01 * (action + 1) as f64 * noise.normal();
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arms_are_unit_vectors_as_sparse_as_asked() {
+        let shape = Shape::new(10, 7);
+        for n_nonzero in [3, 10] {
+            let arms = LinearArms::draw(shape, n_nonzero, &mut Seed::new(1).stream("model", 0));
+            let mut supports = Vec::new();
+            for arm in arms.coefficients.chunks_exact(10) {
+                assert!((arm.iter().map(|b| b * b).sum::<f64>() - 1.0).abs() < 1e-12);
+                let support: Vec<_> = (0..10).filter(|&index| arm[index] != 0.0).collect();
+                assert_eq!(support.len(), n_nonzero);
+                supports.push(support);
+            }
+            supports.dedup();
+            assert_eq!(supports.len() > 1, n_nonzero < 10, "arms have supports of their own");
+        }
+    }
+
+    #[test]
+    fn noise_grows_with_the_arm_and_the_best_is_the_best_expected() {
+        let shape = Shape::new(3, 4);
+        let arms = LinearArms { shape, coefficients: vec![1., 0., 0., 0., 1., 0., 0., 0., 1., -1., 0., 0.] };
+        let mut noise = Seed::new(2).stream("rewards", 0);
+        let mut rewards = [0.0; 4];
+        let mut squares = [0.0; 4];
+        for _ in 0..20_000 {
+            let best = arms.play(&[0.5, -2.0, 0.25], &mut noise, &mut rewards);
+            assert_eq!((best.action, best.expected_reward), (0, 0.5));
+            for (square, (reward, expected)) in
+                squares.iter_mut().zip(rewards.iter().zip([0.5, -2.0, 0.25, -0.5]))
+            {
+                *square += (reward - expected).powi(2) / 20_000.0;
+            }
+        }
+        for (action, square) in squares.iter().enumerate() {
+            let std = 0.01 * (action + 1) as f64;
+            // The relative deviation of the mean square is 1 %.
+            assert!((square / (std * std) - 1.0).abs() < 0.05, "arm {action}: {}", square.sqrt());
+        }
+    }
+
+    #[test]
+    fn regret_is_measured_against_the_realised_reward_of_the_best_arm() {
+        let sequence = Linear { info: &INFO, n_nonzero: 10 }.sequence(500, Seed::new(3)).unwrap();
+        for round in sequence.rounds() {
+            assert!(round.rewards.contains(&round.best_reward));
+        }
+        // Noise sometimes lifts another arm above the best expected one, or this would be the maximum.
+        let is_beaten = |round: super::super::Round<'_>| round.rewards.iter().any(|&r| r > round.best_reward);
+        let n_beaten = sequence.rounds().filter(|&round| is_beaten(round)).count();
+        assert!((1..100).contains(&n_beaten), "{n_beaten}");
+    }
+}

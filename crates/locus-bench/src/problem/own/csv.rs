@@ -1,0 +1,123 @@
+//! Your own labelled table as a problem.
+
+use std::path::Path;
+
+use super::{file_used, stem};
+use crate::Error;
+use crate::data::DataFile;
+use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
+use crate::problem::Loaded;
+use crate::problem::classification::Classification;
+use crate::problem::registry::FromFile;
+
+/// Makes a classification problem of a comma-separated file with a header, plain, `.gz` or `.zst`.
+///
+/// `label` is the name of the column with the classes or, where no column has that name, its number from 0.
+/// Other columns are numbers if all their cells are, else categories. Rows in which a value is missing are
+/// dropped. The problem is called by the file's stem. The file is read twice, first to see what its columns
+/// are.
+pub fn load_csv(path: &Path, label: &str) -> Result<Loaded, Error> {
+    let mut first_pass = DataFile::open(path)?;
+    let file_label = first_pass.label();
+    let reader = TableReader::new(&mut first_pass, &file_label, Separator::Comma, Header::Names)?;
+    let names = reader.names().to_vec();
+    let label_index = find_label(&names, label, &file_label)?;
+    let mut kinds = reader.detect()?;
+    kinds[label_index] = Kind::Label;
+    drop(first_pass);
+
+    let mut file = DataFile::open(path)?;
+    let table = TableReader::new(&mut file, &file_label, Separator::Comma, Header::Names)?
+        .read(&kinds, Missing::DropRow)?;
+    let name = stem(path);
+    let FromFile { problem, mut notes } = Classification::from_table(&name, table, &file_label)?;
+    if names.iter().all(|name| name.parse::<f64>().is_ok()) {
+        notes.push(format!(
+            "{file_label}: the first line was taken for the header, but all its cells are numbers"
+        ));
+    }
+    Ok(Loaded { problem, files: vec![file_used(path, file.finish()?)], notes })
+}
+
+/// A name wins over a number.
+fn find_label(names: &[String], label: &str, file: &str) -> Result<usize, Error> {
+    let label = label.trim();
+    let mut matches = names.iter().enumerate().filter(|(_, name)| *name == label).map(|(index, _)| index);
+    let problem = match (matches.next(), matches.next()) {
+        (Some(index), None) => return Ok(index),
+        (Some(first), Some(second)) => {
+            format!("columns {first} and {second} (from 0) are both called `{label}`")
+        }
+        _ => match label.parse::<usize>() {
+            Ok(index) if index < names.len() => return Ok(index),
+            Ok(index) => format!("there is no column {index} among the {}, counted from 0", names.len()),
+            Err(_) => format!("no column is called `{label}`"),
+        },
+    };
+    Err(Error::UnknownLabel { file: file.to_owned(), problem, columns: list(names) })
+}
+
+/// The names, but not hundreds of them.
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        n_more => format!("{shown} and {n_more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locus::{Seed, Shape};
+
+    const TEXT: &str = "size,color,0,kind\n1,red,5,a\n2,blue,6,b\n?,red,7,a\n3,2,8,NA\n4,red,5,b\n";
+
+    fn load(text: &str, label: &str) -> Result<Loaded, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my.table.csv");
+        std::fs::write(&path, text).unwrap();
+        load_csv(&path, label)
+    }
+
+    #[test]
+    fn columns_are_detected_and_incomplete_rows_counted() {
+        let loaded = load(TEXT, "kind").unwrap();
+        assert_eq!(loaded.problem.name(), "my.table");
+        // `2` in the column of colors is a word there; its row is dropped, and with it the category.
+        assert_eq!(loaded.problem.shape(), Shape::new(1 + 2 + 1, 2));
+        assert_eq!(loaded.problem.max_steps(), Some(3));
+        assert_eq!(loaded.files[0].name, "my.table.csv");
+        assert_eq!(loaded.files[0].known, None);
+        assert!(loaded.notes[0].contains("dropped 2 of 5 rows"), "{:?}", loaded.notes);
+        assert_eq!(loaded.problem.sequence(3, Seed::new(1)).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn the_label_is_found_by_name_then_by_number() {
+        let shape = |label| load(TEXT, label).unwrap().problem.shape();
+        assert_eq!(shape("3"), shape("kind"));
+        // The third column is called `0` and has two classes, 5 and 6; column 0 would have three.
+        assert_eq!(shape("0"), Shape::new(1 + 2 + 2, 2));
+        assert_eq!(shape("1").n_actions, 2);
+        for label in ["sort", "4", "-1", ""] {
+            let error = load(TEXT, label).unwrap_err();
+            assert!(error.is_not_found());
+            assert!(error.to_string().contains("its columns are size, color, 0, kind"), "{error}");
+        }
+        let message = load("a,b,a\n1,2,3\n", "a").unwrap_err().to_string();
+        assert!(message.contains("columns 0 and 2 (from 0) are both called `a`"), "{message}");
+    }
+
+    #[test]
+    fn a_missing_header_is_suspected_and_wrong_cells_are_named() {
+        let loaded = load("1,2\n3,4\n5,6\n", "1").unwrap();
+        assert!(loaded.notes[0].contains("taken for the header"), "{:?}", loaded.notes);
+        let message = load("a,b\n1,x\ninf,y\n", "b").unwrap_err().to_string();
+        assert!(message.contains("line 3, column 1 of 2 (`a`): found `inf`"), "{message}");
+        assert!(load("", "b").unwrap_err().is_invalid_data());
+        assert!(load("a,b\n", "b").unwrap_err().is_invalid_data());
+        assert!(load_csv(Path::new("nowhere.csv"), "b").unwrap_err().is_not_found());
+    }
+}

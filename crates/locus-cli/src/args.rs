@@ -1,0 +1,152 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use locus_bench::summary::{Format, Metric};
+
+/// Compares contextual-bandit policies on your machine.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  locus bench                                       problems that need no files; about a minute
+  locus bench --suite paper --data DIR              the paper's eight problems, from the files in DIR
+  locus bench --problems wheel --policies 'uniform,lin-full-post[prior_precision=1]' --trials 20
+  locus bench --csv mine.csv --label outcome        your own table: the label is the action to find
+  locus table runs/quick --metric simple            what came out, from the records alone
+  locus policies lin-full-post                      every setting, its range and default
+
+A run is a folder. Stop it at any time with Ctrl-C: the same command does only what is missing.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run trials and record them; ends with a table
+    Bench(BenchArgs),
+    /// Show what a run's folder holds as a table
+    Table(TableArgs),
+    /// List the problems
+    Problems,
+    /// List the policies, with every setting, its range, default and source
+    Policies {
+        /// Only these
+        ids: Vec<String>,
+    },
+    /// List the benchmark's data files: found or missing, rows, checksum, license, source
+    Data(DataArgs),
+    /// Print a completion script, e.g. `source <(locus completions bash)`
+    Completions {
+        /// The shell to complete for
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// What to run: `quick`, `paper`, or a TOML file of your own
+    #[arg(long, default_value = "quick", value_name = "NAME|FILE.toml")]
+    pub(crate) suite: String,
+    /// Problems instead of the suite's, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) problems: Option<Vec<String>>,
+    /// Policies instead of the suite's: `id[@preset][key=value,…]`, separated by commas; uniform always runs
+    #[arg(long, value_name = "POLICIES")]
+    pub(crate) policies: Option<String>,
+    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems
+    #[arg(long, value_name = "FILE", requires = "label")]
+    pub(crate) csv: Vec<PathBuf>,
+    /// The label's column in the CSV file, by name or by number from 0; once for each --csv
+    #[arg(long, value_name = "COLUMN", requires = "csv")]
+    pub(crate) label: Vec<String>,
+    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order
+    #[arg(long, value_name = "FILE")]
+    pub(crate) npz: Vec<PathBuf>,
+    /// Trials of each policy on each problem, instead of the suite's
+    #[arg(long, value_name = "N")]
+    pub(crate) trials: Option<usize>,
+    /// Steps of each trial, instead of the suite's
+    #[arg(long, value_name = "T")]
+    pub(crate) steps: Option<usize>,
+    /// Where all chance comes from, instead of the suite's
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// Threads that run trials; the results do not depend on it [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// The run's folder [default: runs/ and the suite's name]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Say what would be run and about how long it would take, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// The folder of the benchmark's data files, each plain, .gz or .zst
+    #[arg(long = "data", value_name = "DIR", env = "LOCUS_DATA")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableArgs {
+    /// The run's folder
+    pub(crate) out: PathBuf,
+    /// What to compare
+    #[arg(long, value_enum, default_value = "cumulative")]
+    pub(crate) metric: MetricArg,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: FormatArg,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MetricArg {
+    /// Cumulative regret, normalized: uniform is 100
+    Cumulative,
+    /// Mean regret of the last 500 steps, normalized: uniform is 100
+    Simple,
+    /// Seconds per trial
+    Runtime,
+}
+
+impl From<MetricArg> for Metric {
+    fn from(metric: MetricArg) -> Self {
+        match metric {
+            MetricArg::Cumulative => Self::Cumulative,
+            MetricArg::Simple => Self::Simple,
+            MetricArg::Runtime => Self::Runtime,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// For a terminal
+    Text,
+    /// For a README
+    Markdown,
+    /// One row per policy and problem
+    Csv,
+    /// For a paper, with booktabs
+    Latex,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Text => Self::Text,
+            FormatArg::Markdown => Self::Markdown,
+            FormatArg::Csv => Self::Csv,
+            FormatArg::Latex => Self::Latex,
+        }
+    }
+}

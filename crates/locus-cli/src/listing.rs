@@ -1,0 +1,60 @@
+//! `locus problems` and `locus policies`.
+
+use anyhow::{Result, ensure};
+use locus::PolicyInfo;
+use locus_bench::problem;
+
+use crate::output::print;
+
+/// Lists the problems.
+pub(crate) fn problems() -> Result<u8> {
+    let mut text = String::new();
+    for info in &problem::INFOS {
+        let rows = info.rows.map_or("generated".to_owned(), |rows| format!("{rows} rows"));
+        let file = info.file().map_or(String::new(), |file| format!(" of {file}"));
+        text.push_str(&format!(
+            "{:<14} {:>3} features, {:>2} actions, {rows}{file}\n{:<14} {}\n",
+            info.id, info.shape.n_features, info.shape.n_actions, "", info.rewards
+        ));
+    }
+    text.push_str(
+        "\nYour own: --csv FILE --label COLUMN for a table, --npz FILE for contexts and rewards.\n",
+    );
+    print(&text)?;
+    Ok(0)
+}
+
+/// Lists the policies, or those asked for, with every setting.
+pub(crate) fn policies(ids: &[String]) -> Result<u8> {
+    let all = locus::policies();
+    for id in ids {
+        let known: Vec<&str> = all.iter().map(|info| info.id).collect();
+        ensure!(known.contains(&id.as_str()), "no policy is called `{id}`; there are {}", known.join(", "));
+    }
+    let mut text = String::new();
+    for info in all.iter().filter(|info| ids.is_empty() || ids.iter().any(|id| id == info.id)) {
+        text.push_str(&describe(info));
+        text.push('\n');
+    }
+    text.push_str("Write id, id@preset or id[key=value,…]; the first preset is the default.\n");
+    print(&text)?;
+    Ok(0)
+}
+
+fn describe(info: &PolicyInfo) -> String {
+    let mut text = format!("{}\n  {}\n  presets: {}\n", info.id, info.summary, info.presets.join(", "));
+    for setting in &info.settings {
+        let is_same = setting.defaults.iter().all(|default| *default == setting.defaults[0]);
+        let defaults = if is_same {
+            setting.defaults[0].clone()
+        } else {
+            let by_preset = info.presets.iter().zip(&setting.defaults);
+            by_preset.map(|(preset, default)| format!("{default} ({preset})")).collect::<Vec<_>>().join(", ")
+        };
+        text.push_str(&format!(
+            "  {} = {defaults}\n      {}\n      {}; default from: {}\n",
+            setting.key, setting.doc, setting.expected, setting.source
+        ));
+    }
+    text
+}

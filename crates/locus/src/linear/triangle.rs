@@ -1,0 +1,157 @@
+//! The packed triangle `[R q]` and the three loops over it.
+//!
+//! Row i holds `R[i][i..]` and then `q[i]`, one row after another, so every loop runs over contiguous memory.
+//! The loops are plain; `multiversion` compiles each for several instruction sets and picks one at run time.
+//! No sum is reordered between them and no product fused, so all give the same bits.
+
+use multiversion::multiversion;
+
+/// An upper triangular R of d rows with a right-hand side q.
+#[derive(Clone, Debug)]
+pub(super) struct Triangle {
+    dim: usize,
+    entries: Vec<f64>,
+}
+
+impl Triangle {
+    /// A diagonal R and q = 0.
+    pub(super) fn new(dim: usize, diagonal: f64) -> Self {
+        let mut entries = vec![0.0; Self::n_entries(dim).expect("a dimension that fits into memory")];
+        let mut start = 0;
+        for row in 0..dim {
+            entries[start] = diagonal;
+            start += dim + 1 - row;
+        }
+        Self { dim, entries }
+    }
+
+    /// How many numbers a triangle of this size holds; `None` if that overflows.
+    pub(super) fn n_entries(dim: usize) -> Option<usize> {
+        dim.checked_add(3).and_then(|length| length.checked_mul(dim)).map(|twice| twice / 2)
+    }
+
+    pub(super) fn entries(&self) -> &[f64] {
+        &self.entries
+    }
+
+    pub(super) fn entries_mut(&mut self) -> &mut [f64] {
+        &mut self.entries
+    }
+
+    /// Whether every number is finite and the diagonal positive.
+    pub(super) fn is_sound(&self) -> bool {
+        let mut rest = self.entries.as_slice();
+        let is_diagonal_positive = (0..self.dim).all(|row| {
+            let is_positive = rest[0] > 0.0;
+            rest = &rest[self.dim + 1 - row..];
+            is_positive
+        });
+        is_diagonal_positive && self.entries.iter().all(|entry| entry.is_finite())
+    }
+
+    /// Rotates the row `[x y]` in: R becomes that of RᵀR + xxᵀ. What remains of `row` is 0, but for the last
+    /// place, which holds the part of y that R cannot explain.
+    pub(super) fn rotate_in(&mut self, row: &mut [f64]) {
+        assert_eq!(row.len(), self.dim + 1);
+        rotate_in(&mut self.entries, row);
+    }
+
+    /// Solves Rβ = q.
+    pub(super) fn solve(&self, solution: &mut [f64]) {
+        let mut end = self.entries.len();
+        for (row, place) in solution.iter_mut().enumerate().rev() {
+            *place = self.entries[end - 1];
+            end -= self.dim + 1 - row;
+        }
+        self.solve_for(solution);
+    }
+
+    /// Solves Rβ = z, given z in `solution`.
+    pub(super) fn solve_for(&self, solution: &mut [f64]) {
+        assert_eq!(solution.len(), self.dim);
+        back_substitute(&self.entries, solution);
+    }
+
+    /// Solves Rᵀv = x, given x in `solution`.
+    pub(super) fn solve_transposed(&self, solution: &mut [f64]) {
+        assert_eq!(solution.len(), self.dim);
+        forward_substitute(&self.entries, solution);
+    }
+}
+
+/// Givens rotations, a row at a time.
+#[multiversion(targets = "simd")]
+fn rotate_in(entries: &mut [f64], row: &mut [f64]) {
+    let mut entries = entries;
+    let mut row = row;
+    while row.len() > 1 {
+        let (top, rest) = std::mem::take(&mut entries).split_at_mut(row.len());
+        if row[0] != 0.0 {
+            let diagonal = (top[0] * top[0] + row[0] * row[0]).sqrt();
+            let (cos, sin) = (top[0] / diagonal, row[0] / diagonal);
+            for (above, below) in top.iter_mut().zip(row.iter_mut()) {
+                let rotated = cos * *above + sin * *below;
+                *below = cos * *below - sin * *above;
+                *above = rotated;
+            }
+            top[0] = diagonal;
+        }
+        entries = rest;
+        row = &mut row[1..];
+    }
+}
+
+#[multiversion(targets = "simd")]
+fn back_substitute(entries: &[f64], solution: &mut [f64]) {
+    let dim = solution.len();
+    let mut end = entries.len();
+    for row in (0..dim).rev() {
+        let start = end - (dim + 1 - row);
+        let (known, rest) = solution.split_at_mut(row + 1);
+        let explained = lane_dot(&entries[start + 1..end - 1], rest);
+        known[row] = (known[row] - explained) / entries[start];
+        end = start;
+    }
+}
+
+#[multiversion(targets = "simd")]
+fn forward_substitute(entries: &[f64], solution: &mut [f64]) {
+    let mut entries = entries;
+    let mut solution = solution;
+    while !solution.is_empty() {
+        let (top, rest) = entries.split_at(solution.len() + 1);
+        let solved = solution[0] / top[0];
+        solution[0] = solved;
+        if solved != 0.0 {
+            for (place, factor) in solution[1..].iter_mut().zip(&top[1..]) {
+                *place -= solved * factor;
+            }
+        }
+        entries = rest;
+        solution = &mut solution[1..];
+    }
+}
+
+/// Σ aᵢbᵢ.
+#[multiversion(targets = "simd")]
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    lane_dot(a, b)
+}
+
+/// Σ aᵢbᵢ over eight fixed lanes, so that the order of the sum does not depend on the vector width.
+#[inline(always)]
+fn lane_dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (a_chunks, a_rest) = a.as_chunks::<8>();
+    let (b_chunks, b_rest) = b.as_chunks::<8>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..8 {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    for (lane, (a, b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *lane += a * b;
+    }
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = lanes;
+    ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+}

@@ -1,0 +1,276 @@
+//! What every policy in the registry must do, tried on each of them with each of its presets.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{PolicySpec, Rng, Seed, load, policies};
+
+/// All different, and no power of two.
+const SHAPE: Shape = Shape::new(5, 3);
+
+fn specs() -> Vec<PolicySpec> {
+    let texts = policies()
+        .into_iter()
+        .flat_map(|info| info.presets.clone().into_iter().map(move |preset| format!("{}@{preset}", info.id)));
+    texts.map(|text| text.parse().unwrap()).collect()
+}
+
+fn build(spec: &PolicySpec, seed: u64) -> Box<dyn Policy> {
+    spec.build(SHAPE, Seed::new(seed)).unwrap()
+}
+
+/// The context of a round, and each action's reward.
+fn round(number: u64) -> (Vec<f32>, Vec<f64>) {
+    let mut rng: Rng = Seed::new(99).stream("problem", number);
+    let context: Vec<f32> = (0..SHAPE.n_features).map(|_| rng.normal() as f32).collect();
+    let rewards =
+        (0..SHAPE.n_actions).map(|action| f64::from(context[action]) + 0.1 * rng.normal()).collect();
+    (context, rewards)
+}
+
+/// Plays rounds with immediate rewards; the actions that were taken.
+fn play(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<usize> {
+    rounds.map(|number| step(policy, number)).collect()
+}
+
+fn step(policy: &mut dyn Policy, number: u64) -> usize {
+    let (context, rewards) = round(number);
+    let action = policy.choose(Request { round: number, context: &context }).unwrap().action;
+    policy.learn(Outcome { round: number, context: &context, action, reward: rewards[action] }).unwrap();
+    action
+}
+
+fn ask(chooser: &dyn Choose, rounds: std::ops::Range<u64>) -> Vec<usize> {
+    rounds
+        .map(|number| chooser.choose(Request { round: number, context: &round(number).0 }).unwrap().action)
+        .collect()
+}
+
+#[test]
+fn same_seed_same_actions_other_seed_other_actions() {
+    for spec in specs() {
+        let actions = play(&mut *build(&spec, 1), 0..150);
+        assert_eq!(actions, play(&mut *build(&spec, 1), 0..150), "{spec}");
+        assert_ne!(actions, play(&mut *build(&spec, 2), 0..150), "{spec}");
+    }
+}
+
+#[test]
+fn names_are_canonical_and_shapes_kept() {
+    for spec in specs() {
+        let policy = build(&spec, 1);
+        assert_eq!(policy.name(), spec.to_string());
+        assert_eq!(policy.shape(), SHAPE);
+        assert_eq!(policy.snapshot().name(), policy.name());
+        assert_eq!(policy.snapshot().shape(), SHAPE);
+    }
+}
+
+#[test]
+fn choosing_changes_nothing() {
+    for spec in specs() {
+        let mut policy = build(&spec, 1);
+        play(&mut *policy, 0..60);
+        let before = policy.save();
+        let actions = ask(&*policy, 60..90);
+        assert_eq!(actions, ask(&*policy, 60..90), "{spec}");
+        assert_eq!(before, policy.save(), "{spec}");
+    }
+}
+
+#[test]
+fn snapshots_decide_alike_on_every_thread_and_do_not_learn() {
+    for spec in specs() {
+        let mut policy = build(&spec, 1);
+        play(&mut *policy, 0..60);
+        let expected = ask(&*policy, 60..200);
+        let snapshot = policy.snapshot();
+        play(&mut *policy, 60..120);
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let snapshot = Arc::clone(&snapshot);
+                std::thread::spawn(move || ask(&*snapshot, 60..200))
+            })
+            .collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), expected, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn saving_and_loading_leaves_no_trace() {
+    for spec in specs() {
+        let uninterrupted = play(&mut *build(&spec, 1), 0..200);
+        let mut first = build(&spec, 1);
+        let mut actions = play(&mut *first, 0..101);
+        let mut second = load(&first.save()).unwrap();
+        assert_eq!(second.name(), first.name());
+        assert_eq!(second.save(), first.save(), "{spec}");
+        actions.extend(play(&mut *second, 101..200));
+        assert_eq!(actions, uninterrupted, "{spec}");
+    }
+}
+
+#[test]
+fn damaged_and_future_files_are_errors() {
+    for spec in specs() {
+        let mut policy = build(&spec, 1);
+        play(&mut *policy, 0..30);
+        let file = policy.save();
+        for length in 0..file.len() {
+            assert!(
+                load(&file[..length]).is_err_and(|error| error.is_invalid_file()),
+                "{spec} cut at {length}"
+            );
+        }
+        for place in 0..file.len() {
+            let mut altered = file.clone();
+            altered[place] ^= 1 << (place % 8);
+            assert!(load(&altered).is_err_and(|error| error.is_invalid_file()), "{spec} altered at {place}");
+        }
+        let mut longer = file.clone();
+        longer.push(0);
+        assert!(load(&longer).is_err(), "{spec}");
+        let mut future = file.clone();
+        future[8] = 2;
+        let message = load(&future).err().unwrap().to_string();
+        assert!(message.contains("format 2") && message.contains("newer version"), "{message}");
+    }
+}
+
+#[test]
+fn bad_input_is_an_error_and_changes_nothing() {
+    for spec in specs() {
+        let mut policy = build(&spec, 1);
+        play(&mut *policy, 0..30);
+        let before = policy.save();
+        let good = [0.5_f32; 5];
+        let contexts: [(&[f32], &str); 4] = [
+            (&good[..4], "context has 4 features but the policy was built for 5"),
+            (&[], "context has 0 features but the policy was built for 5"),
+            (&[0.5, f32::NAN, 0.5, 0.5, 0.5], "feature 1 of the context is NaN, expected a finite number"),
+            (
+                &[0.5, 0.5, 0.5, 0.5, f32::INFINITY],
+                "feature 4 of the context is inf, expected a finite number",
+            ),
+        ];
+        for (context, message) in contexts {
+            // Rounds of initial pulls and of drawing alike.
+            for round in [0, 30] {
+                let error = policy.choose(Request { round, context }).unwrap_err();
+                assert!(error.is_invalid_input(), "{spec}");
+                assert_eq!(error.to_string(), message, "{spec}");
+            }
+            let error = policy.learn(Outcome { round: 30, context, action: 0, reward: 1.0 }).unwrap_err();
+            assert_eq!(error.to_string(), message, "{spec}");
+        }
+        let error = policy.learn(Outcome { round: 30, context: &good, action: 3, reward: 1.0 }).unwrap_err();
+        assert_eq!(error.to_string(), "action is 3 but the policy was built for 3 actions, 0 to 2", "{spec}");
+        for reward in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e39] {
+            let error = policy.learn(Outcome { round: 30, context: &good, action: 0, reward }).unwrap_err();
+            assert!(error.is_invalid_input(), "{spec}");
+        }
+        assert_eq!(before, policy.save(), "{spec}");
+    }
+}
+
+#[test]
+fn empty_shapes_are_errors() {
+    for spec in specs() {
+        for shape in [Shape::new(0, 3), Shape::new(5, 0)] {
+            assert!(spec.build(shape, Seed::new(1)).is_err_and(|error| error.is_invalid_config()), "{spec}");
+        }
+    }
+}
+
+#[test]
+fn rewards_may_come_late_in_batches_or_never() {
+    for spec in specs() {
+        let mut policy = build(&spec, 1);
+        let mut waiting = Vec::new();
+        for number in 0..120 {
+            let (context, rewards) = round(number);
+            let action = policy.choose(Request { round: number, context: &context }).unwrap().action;
+            assert!(action < SHAPE.n_actions);
+            // Every fifth reward is lost; the others come 40 at a time.
+            if number % 5 != 0 {
+                waiting.push((number, context, action, rewards[action]));
+            }
+            if number % 40 == 39 {
+                for (round, context, action, reward) in waiting.drain(..) {
+                    policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn extremes_neither_panic_nor_act_on_nan() {
+    let shapes = [Shape::new(1, 1), Shape::new(1, 7), Shape::new(40, 2)];
+    let features = [0.0, 1e-6, 1e6, -1e6, f32::MAX, f32::MIN_POSITIVE];
+    let rewards = [0.0, -35.0, 50.0, 1e6, 3e38, -3e38];
+    for spec in specs() {
+        for shape in shapes {
+            let mut policy = spec.build(shape, Seed::new(3)).unwrap();
+            for number in 0..80_usize {
+                let context: Vec<f32> =
+                    (0..shape.n_features).map(|i| features[(number * 7 + i * i) % features.len()]).collect();
+                let request = Request { round: number as u64, context: &context };
+                let action = match policy.choose(request) {
+                    Ok(choice) => choice.action,
+                    Err(error) => {
+                        assert!(error.is_numeric(), "{spec}: {error}");
+                        0
+                    }
+                };
+                assert!(action < shape.n_actions);
+                let reward = rewards[number % rewards.len()];
+                let outcome = Outcome { round: number as u64, context: &context, action, reward };
+                if let Err(error) = policy.learn(outcome) {
+                    assert!(error.is_numeric(), "{spec}: {error}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic_the_loader(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(load(&bytes).is_err());
+    }
+
+    /// A checksum only guards against accidents: bodies that nobody saved must not panic either.
+    #[test]
+    fn no_forged_body_panics_the_loader(
+        which in any::<prop::sample::Index>(),
+        place in any::<prop::sample::Index>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..12),
+        cut in any::<bool>(),
+    ) {
+        let specs = specs();
+        let mut policy = build(which.get(&specs), 1);
+        play(&mut *policy, 0..10);
+        let file = policy.save();
+        let mut body = file[20..file.len() - 4].to_vec();
+        let place = place.index(body.len());
+        body.splice(place..(place + bytes.len()).min(body.len()), bytes);
+        if cut {
+            body.truncate(place);
+        }
+        let mut forged = file[..12].to_vec();
+        forged.extend_from_slice(&(body.len() as u64).to_le_bytes());
+        forged.extend_from_slice(&body);
+        forged.extend_from_slice(&crc32fast::hash(&forged).to_le_bytes());
+        if let Ok(policy) = load(&forged)
+            && policy.shape().n_features < 1_000_000
+        {
+            let context = vec![0.5; policy.shape().n_features];
+            let _ = policy.choose(Request { round: 1000, context: &context });
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Thompson sampling over any model of rewards (Algorithm 1 of the paper).
+//!
+//! What differs between policies is a [`RewardModel`]; initial pulls, replay, training schedule, snapshots and
+//! saving are written here once.
+
+use std::sync::Arc;
+
+use super::registry::{Identity, begin_save};
+use super::{Choose, FitReport, Policy};
+use crate::config::Config;
+use crate::replay::Replay;
+use crate::save::{self, Decoder, Encoder};
+use crate::scratch::Scratch;
+use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Seed, Shape};
+
+/// What rewards to expect, and how uncertain they are.
+///
+/// The policies of this crate implement it; CONTRIBUTING.md walks through one.
+/// A clone is taken for every snapshot, so what is large should be shared (`Arc`) and copied on change.
+pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
+    /// Its settings.
+    type Config: Config;
+
+    /// The untrained model.
+    fn new(config: &Self::Config, shape: Shape, seed: Seed) -> Self;
+
+    /// How the policy around the model behaves.
+    fn plan(config: &Self::Config) -> Plan;
+
+    /// One posterior draw of every action's mean reward, into `rewards`, shape [A]. **Samples.**
+    fn draw(
+        &self,
+        context: &[f32],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown>;
+
+    /// The action whose reward is the highest of one draw; the first of several. **Samples.**
+    ///
+    /// A model that can tell the winner without drawing every reward does so here; it must be the winner that
+    /// [`RewardModel::draw`] gives with the same `rng`.
+    fn choose(
+        &self,
+        context: &[f32],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        n_actions: usize,
+    ) -> Result<usize, Breakdown> {
+        let mut rewards = std::mem::take(&mut scratch.rewards);
+        rewards.resize(n_actions, 0.0);
+        let choice = self.draw(context, rng, scratch, &mut rewards).and_then(|()| highest(&rewards));
+        scratch.rewards = rewards;
+        choice
+    }
+
+    /// Takes in one outcome at once. Rank-one updates live here; nets do nothing.
+    fn observe(&mut self, _outcome: &Outcome<'_>) {}
+
+    /// Trains on the replay, when the plan says so.
+    fn fit(&mut self, _replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        Ok(FitReport::default())
+    }
+
+    /// Writes all that [`RewardModel::decode`] needs to carry on.
+    fn encode(&self, encoder: &mut Encoder);
+
+    /// Reads what [`RewardModel::encode`] wrote.
+    fn decode(config: &Self::Config, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error>;
+}
+
+/// How a policy behaves around its model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// How often every action is played, round robin, before the model is asked.
+    pub initial_pulls: u32,
+    /// When the model is trained on past observations; `None` keeps none.
+    pub training: Option<Training>,
+}
+
+/// When a model is trained, and on what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Training {
+    /// Observations from one round of training to the next. At least 1.
+    pub every: u32,
+    /// How many of the last observations are kept to train on; `None` keeps all.
+    pub replay_capacity: Option<usize>,
+}
+
+/// Numbers that broke down inside a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breakdown {
+    /// Which computation.
+    pub place: String,
+    /// What came out.
+    pub found: f64,
+}
+
+impl Breakdown {
+    fn in_round(self, round: u64) -> Error {
+        Error::Numeric { place: self.place, found: self.found, round }
+    }
+}
+
+/// The index of the highest reward, the first of several.
+pub fn highest(rewards: &[f64]) -> Result<usize, Breakdown> {
+    let mut best = 0;
+    for (action, &reward) in rewards.iter().enumerate() {
+        if reward.is_nan() {
+            return Err(Breakdown { place: format!("the drawn reward of action {action}"), found: reward });
+        }
+        if reward > rewards[best] {
+            best = action;
+        }
+    }
+    Ok(best)
+}
+
+/// A policy that draws rewards from a model and takes the action that looks best.
+#[derive(Clone, Debug)]
+pub struct Thompson<M> {
+    decider: Decider<M>,
+    identity: Identity,
+    training: Option<(Training, Replay)>,
+    n_observed: u64,
+}
+
+/// The part of [`Thompson`] that decides.
+#[derive(Clone, Debug)]
+struct Decider<M> {
+    name: Arc<str>,
+    shape: Shape,
+    seed: Seed,
+    initial_pulls: u32,
+    model: M,
+}
+
+impl<M: RewardModel> Thompson<M> {
+    pub(super) fn new(config: &M::Config, identity: Identity) -> Result<Self, Error> {
+        identity.shape.check()?;
+        let model = M::new(config, identity.shape, identity.seed);
+        let plan = M::plan(config);
+        let replay = plan
+            .training
+            .map(|training| (training, Replay::new(identity.shape.n_features, training.replay_capacity)));
+        Ok(Self::assemble(identity, plan, model, replay, 0))
+    }
+
+    fn assemble(
+        identity: Identity,
+        plan: Plan,
+        model: M,
+        training: Option<(Training, Replay)>,
+        n_observed: u64,
+    ) -> Self {
+        let decider = Decider {
+            name: identity.spec.to_string().into(),
+            shape: identity.shape,
+            seed: identity.seed,
+            initial_pulls: plan.initial_pulls,
+            model,
+        };
+        Self { decider, identity, training, n_observed }
+    }
+
+    /// The model, to look into.
+    pub fn model(&self) -> &M {
+        &self.decider.model
+    }
+
+    pub(super) fn boxed(config: &M::Config, identity: Identity) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(Self::new(config, identity)?))
+    }
+
+    pub(super) fn load(
+        config: &M::Config,
+        identity: Identity,
+        body: &mut Decoder<'_>,
+    ) -> Result<Box<dyn Policy>, Error> {
+        let n_observed = body.u64()?;
+        let model = M::decode(config, identity.shape, body)?;
+        let plan = M::plan(config);
+        let replay = match plan.training {
+            Some(training) => {
+                Some((training, Replay::decode(identity.shape, training.replay_capacity, body)?))
+            }
+            None => None,
+        };
+        Ok(Box::new(Self::assemble(identity, plan, model, replay, n_observed)))
+    }
+}
+
+impl<M: RewardModel> Choose for Decider<M> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn choose(&self, request: Request<'_>) -> Result<Choice, Error> {
+        self.shape.check_context(request.context)?;
+        let n_actions = self.shape.n_actions;
+        if request.round < u64::from(self.initial_pulls) * n_actions as u64 {
+            let action = (request.round % n_actions as u64) as usize;
+            return Ok(Choice { action, propensity: Propensity::Exact(1.0) });
+        }
+        let mut rng = self.seed.stream("choose", request.round);
+        let action =
+            Scratch::with(|scratch| self.model.choose(request.context, &mut rng, scratch, n_actions))
+                .map_err(|breakdown| breakdown.in_round(request.round))?;
+        Ok(Choice { action, propensity: Propensity::Unknown })
+    }
+}
+
+impl<M: RewardModel> Choose for Thompson<M> {
+    fn name(&self) -> &str {
+        self.decider.name()
+    }
+
+    fn shape(&self) -> Shape {
+        self.decider.shape()
+    }
+
+    fn choose(&self, request: Request<'_>) -> Result<Choice, Error> {
+        self.decider.choose(request)
+    }
+}
+
+impl<M: RewardModel> Policy for Thompson<M> {
+    /// A round of training that breaks down leaves the model as it was before that round.
+    fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error> {
+        outcome.check(self.shape())?;
+        let Decider { model, seed, .. } = &mut self.decider;
+        model.observe(&outcome);
+        self.n_observed += 1;
+        let Some((training, replay)) = &mut self.training else {
+            return Ok(FitReport::default());
+        };
+        replay.push(&outcome);
+        if !self.n_observed.is_multiple_of(u64::from(training.every)) {
+            return Ok(FitReport::default());
+        }
+        let mut trained = model.clone();
+        let report = trained
+            .fit(replay, &mut seed.stream("fit", self.n_observed))
+            .map_err(|breakdown| breakdown.in_round(outcome.round))?;
+        *model = trained;
+        Ok(report)
+    }
+
+    fn snapshot(&self) -> Arc<dyn Choose> {
+        Arc::new(self.decider.clone())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let Identity { spec, shape, seed } = &self.identity;
+        let mut body = begin_save(spec, *shape, *seed);
+        body.u64(self.n_observed);
+        self.decider.model.encode(&mut body);
+        if let Some((_, replay)) = &self.training {
+            replay.encode(&mut body);
+        }
+        save::seal(body)
+    }
+}
+
+#[cfg(test)]
+mod tests;

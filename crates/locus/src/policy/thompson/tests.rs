@@ -1,0 +1,135 @@
+//! Initial pulls, schedule and replay, seen through a model that only takes notes.
+
+use super::*;
+use crate::config::config;
+use crate::policy::registry::Registered;
+
+config! {
+    /// Settings of the note taker.
+    pub(super) struct NotesConfig {
+        /// Observations between rounds of training
+        every: u32 = 3, Range::from(1.0, 100.0), "test";
+        /// Observations kept
+        capacity: u32 = 4, Range::from(1.0, 100.0), "test";
+        /// The round of training that breaks down, 0 for none
+        breaks_in: u32 = 0, Range::from(0.0, 100.0), "test";
+    }
+}
+
+static NOTES: Registered<NotesConfig> = Registered {
+    id: "notes",
+    summary: "",
+    presets: &[("test", NotesConfig::default)],
+    build: Thompson::<Notes>::boxed,
+    load: Thompson::<Notes>::load,
+};
+
+#[derive(Clone, Debug)]
+struct Notes {
+    breaks_in: u32,
+    observed: Vec<f64>,
+    /// The rewards in the replay at every round of training.
+    fits: Vec<Vec<f64>>,
+}
+
+impl RewardModel for Notes {
+    type Config = NotesConfig;
+
+    fn new(config: &NotesConfig, _shape: Shape, _seed: Seed) -> Self {
+        Self { breaks_in: config.breaks_in, observed: Vec::new(), fits: Vec::new() }
+    }
+
+    fn plan(config: &NotesConfig) -> Plan {
+        let training = Training { every: config.every, replay_capacity: Some(config.capacity as usize) };
+        Plan { initial_pulls: 2, training: Some(training) }
+    }
+
+    fn draw(
+        &self,
+        context: &[f32],
+        rng: &mut Rng,
+        _scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        rewards.iter_mut().for_each(|reward| *reward = rng.normal());
+        if context[0] < 0.0 {
+            rewards[1] = f64::NAN;
+        }
+        Ok(())
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        self.observed.push(outcome.reward);
+    }
+
+    fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        self.fits.push((0..replay.len()).map(|index| replay.get(index).reward).collect());
+        if self.fits.len() == self.breaks_in as usize {
+            return Err(Breakdown { place: "the loss".to_owned(), found: f64::INFINITY });
+        }
+        Ok(FitReport { minibatches: 1, mean_loss: Some(0.5) })
+    }
+
+    fn encode(&self, _encoder: &mut Encoder) {}
+
+    fn decode(config: &NotesConfig, shape: Shape, _decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        Ok(Self::new(config, shape, Seed::new(0)))
+    }
+}
+
+fn notes(config: NotesConfig) -> Thompson<Notes> {
+    let spec = NOTES.spec(&config).unwrap();
+    Thompson::new(&config, Identity { spec, shape: Shape::new(1, 3), seed: Seed::new(0) }).unwrap()
+}
+
+fn outcome(round: u64) -> Outcome<'static> {
+    Outcome { round, context: &[1.0], action: 0, reward: round as f64 }
+}
+
+#[test]
+fn initial_pulls_follow_the_callers_rounds_not_the_rewards() {
+    let policy = notes(NotesConfig::default());
+    // No reward ever arrives; every action is still pulled twice, in turn.
+    let actions: Vec<usize> =
+        (0..6).map(|round| policy.choose(Request { round, context: &[1.0] }).unwrap().action).collect();
+    assert_eq!(actions, [0, 1, 2, 0, 1, 2]);
+    let later = policy.choose(Request { round: 6, context: &[1.0] }).unwrap();
+    assert_eq!(later.propensity, Propensity::Unknown);
+}
+
+#[test]
+fn trains_on_schedule_on_the_last_observations() {
+    let mut policy = notes(NotesConfig::default());
+    let minibatches: Vec<u32> =
+        (1..=7).map(|round| policy.learn(outcome(round)).unwrap().minibatches).collect();
+    assert_eq!(minibatches, [0, 0, 1, 0, 0, 1, 0]);
+    assert_eq!(policy.model().fits, [vec![1.0, 2.0, 3.0], vec![3.0, 4.0, 5.0, 6.0]]);
+    assert_eq!(policy.model().observed.len(), 7);
+}
+
+#[test]
+fn a_nan_reward_is_an_error_that_names_round_and_action() {
+    let policy = notes(NotesConfig::default());
+    let error = policy.choose(Request { round: 9, context: &[-1.0] }).unwrap_err();
+    assert!(error.is_numeric());
+    assert_eq!(
+        error.to_string(),
+        "the drawn reward of action 1 gave NaN in round 9; the policy did not act on it"
+    );
+}
+
+#[test]
+fn training_that_breaks_down_leaves_the_model_as_it_was() {
+    let mut policy = notes(NotesConfig { breaks_in: 2, ..NotesConfig::default() });
+    let errors: Vec<u64> = (1..=8).filter(|&round| policy.learn(outcome(round)).is_err()).collect();
+    assert_eq!(errors, [6]);
+    assert_eq!(policy.model().fits, [vec![1.0, 2.0, 3.0]]);
+    assert_eq!(policy.model().observed.len(), 8, "the observations themselves are kept");
+}
+
+#[test]
+fn the_first_of_equal_rewards_wins() {
+    assert_eq!(highest(&[1.0, 3.0, 3.0]).unwrap(), 1);
+    assert_eq!(highest(&[f64::NEG_INFINITY, f64::NEG_INFINITY]).unwrap(), 0);
+    assert!(highest(&[1.0, f64::NAN]).is_err());
+}

@@ -1,0 +1,185 @@
+//! Saved policies: the envelope, and the reader and writer of what is in it.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | `LOCUSPOL` |
+//! | 4 | format, [`FORMAT`] |
+//! | 8 | length of the body |
+//! | … | body: full policy text, shape, seed, then the policy's own numbers |
+//! | 4 | CRC-32 of everything before |
+//!
+//! Numbers are little-endian, floats to the bit. The policy's text names every setting, so a file means the
+//! same when defaults change. Nothing here trusts a length: no input panics or allocates more than it holds.
+
+use crate::Error;
+
+/// What a saved policy begins with.
+const MAGIC: &[u8; 8] = b"LOCUSPOL";
+/// The newest format, and the one that is written.
+const FORMAT: u32 = 1;
+/// Bytes before the body.
+const HEADER: usize = 8 + 4 + 8;
+/// Bytes after the body.
+const TRAILER: usize = 4;
+
+/// Writes numbers one after another.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    bytes: Vec<u8>,
+}
+
+impl Encoder {
+    /// Writes a number.
+    pub fn u64(&mut self, value: u64) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// Writes a size.
+    pub fn usize(&mut self, value: usize) {
+        self.u64(value as u64);
+    }
+
+    /// Writes a number.
+    pub fn f64(&mut self, value: f64) {
+        self.u64(value.to_bits());
+    }
+
+    /// Writes numbers, without their count.
+    pub fn f64s(&mut self, values: &[f64]) {
+        values.iter().for_each(|value| self.f64(*value));
+    }
+
+    /// Writes numbers, without their count.
+    pub fn f32s(&mut self, values: &[f32]) {
+        values.iter().for_each(|value| self.bytes.extend_from_slice(&value.to_le_bytes()));
+    }
+
+    /// Writes text.
+    pub fn text(&mut self, text: &str) {
+        self.usize(text.len());
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    #[cfg(test)]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Reads what an [`Encoder`] wrote.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Reads a number.
+    pub fn u64(&mut self) -> Result<u64, Error> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// Reads a size.
+    pub fn usize(&mut self) -> Result<usize, Error> {
+        let value = self.u64()?;
+        usize::try_from(value).map_err(|_| self.damaged(format!("it speaks of a size of {value}")))
+    }
+
+    /// Reads a number.
+    pub fn f64(&mut self) -> Result<f64, Error> {
+        self.u64().map(f64::from_bits)
+    }
+
+    /// Fills `values`.
+    pub fn f64s(&mut self, values: &mut [f64]) -> Result<(), Error> {
+        values.iter_mut().try_for_each(|value| self.f64().map(|read| *value = read))
+    }
+
+    /// Fills `values`.
+    pub fn f32s(&mut self, values: &mut [f32]) -> Result<(), Error> {
+        values.iter_mut().try_for_each(|value| self.array().map(|bytes| *value = f32::from_le_bytes(bytes)))
+    }
+
+    /// Reads text.
+    pub fn text(&mut self) -> Result<&'a str, Error> {
+        let length = self.usize()?;
+        let bytes = self.take(length)?;
+        std::str::from_utf8(bytes).map_err(|_| self.damaged("its text is not UTF-8".to_owned()))
+    }
+
+    /// How many bytes are left: no honest length in them exceeds it.
+    pub fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Fails unless everything was read.
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(self.damaged(format!("{} bytes are left over", self.rest.len())))
+    }
+
+    /// The error for contents that cannot be.
+    pub fn damaged(&self, problem: String) -> Error {
+        Error::DamagedPolicy { problem }
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Error> {
+        if length > self.rest.len() {
+            return Err(self.damaged(format!("{length} bytes were expected, {} are left", self.rest.len())));
+        }
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        Ok(taken)
+    }
+}
+
+/// Puts a body into its envelope.
+pub(crate) fn seal(body: Encoder) -> Vec<u8> {
+    let body = body.bytes;
+    let mut file = Vec::with_capacity(HEADER + body.len() + TRAILER);
+    file.extend_from_slice(MAGIC);
+    file.extend_from_slice(&FORMAT.to_le_bytes());
+    file.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    file.extend_from_slice(&body);
+    let checksum = crc32fast::hash(&file);
+    file.extend_from_slice(&checksum.to_le_bytes());
+    file
+}
+
+/// Takes the body out of its envelope.
+pub(crate) fn unseal(file: &[u8]) -> Result<Decoder<'_>, Error> {
+    if !file.starts_with(MAGIC) {
+        let found = match file.len() {
+            0 => "an empty file".to_owned(),
+            length => format!("`{}`", file[..length.min(8)].escape_ascii()),
+        };
+        return Err(Error::NotASavedPolicy { found });
+    }
+    let mut header = Decoder::new(&file[MAGIC.len()..]);
+    let found = u32::from_le_bytes(header.array()?);
+    if found > FORMAT {
+        return Err(Error::FutureFormat { found, newest: FORMAT });
+    }
+    let length = header.usize()?;
+    let present = file.len().saturating_sub(HEADER + TRAILER);
+    if length != present || file.len() < HEADER + TRAILER {
+        let problem = format!("its body should have {length} bytes but has {present}");
+        return Err(Error::DamagedPolicy { problem });
+    }
+    let (contents, checksum) = file.split_at(file.len() - TRAILER);
+    if crc32fast::hash(contents).to_le_bytes() != checksum {
+        return Err(Error::DamagedPolicy { problem: "its checksum does not match its contents".to_owned() });
+    }
+    Ok(Decoder::new(&contents[HEADER..]))
+}

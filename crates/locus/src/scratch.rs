@@ -1,0 +1,39 @@
+//! Room for a decision's intermediate numbers, kept by each thread.
+//!
+//! `choose` takes `&self` and may run on many threads at once, so it cannot use buffers of the policy without
+//! a lock. Each thread keeps one set of buffers instead; they grow to the largest decision made there.
+
+use std::cell::RefCell;
+
+/// Reusable buffers.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    doubles: Vec<f64>,
+    /// One draw of every action's reward, apart from the rest because models draw into it while they use the rest.
+    pub(crate) rewards: Vec<f64>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+impl Scratch {
+    /// Calls `body` with this thread's buffers. `body` must not make another decision on this thread.
+    pub fn with<T>(body: impl FnOnce(&mut Self) -> T) -> T {
+        SCRATCH.with_borrow_mut(body)
+    }
+
+    /// Slices of these lengths, holding whatever was left in them.
+    pub fn doubles<const N: usize>(&mut self, lengths: [usize; N]) -> [&mut [f64]; N] {
+        let total = lengths.iter().sum();
+        if self.doubles.len() < total {
+            self.doubles.resize(total, 0.0);
+        }
+        let mut rest = self.doubles.as_mut_slice();
+        lengths.map(|length| {
+            let (slice, tail) = std::mem::take(&mut rest).split_at_mut(length);
+            rest = tail;
+            slice
+        })
+    }
+}
