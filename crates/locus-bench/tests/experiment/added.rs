@@ -35,7 +35,7 @@ fn trials_policies_and_problems_may_be_added() {
     assert_eq!(names, ["a", "b", "c"]);
     let policies: Vec<&str> = recorded.policies.iter().map(|policy| policy.policy.as_str()).collect();
     assert_eq!(policies, ["uniform", "lin-full-post", OTHER]);
-    assert!(recorded.policies[1].settings.starts_with("lin-full-post["), "{recorded:?}");
+    assert!(recorded.policies[1].settings.contains("prior_precision=0.25"), "{recorded:?}");
     assert_eq!(recorded.problems[0].files[0].sha256, "11");
     assert_eq!((recorded.seed, recorded.steps), (5, 20));
     assert!(recorded.sessions[0].machine.cpus > 0);
