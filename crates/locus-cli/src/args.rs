@@ -28,7 +28,7 @@ A run is a folder. Stop it at any time with Ctrl-C: the same command does only w
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run trials and record them; ends with a table
-    Bench(BenchArgs),
+    Bench(Box<BenchArgs>),
     /// Show what a run's folder holds as a table
     Table(TableArgs),
     /// List the problems

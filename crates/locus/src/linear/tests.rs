@@ -183,12 +183,12 @@ fn draws_have_the_closed_form_mean_and_covariance() {
         }
     }
     let n = N_DRAWS as f64;
+    let std = |i: usize| (scale * direct.covariance[i][i]).sqrt();
     for i in 0..DIM {
-        let std = |i: usize| (scale * direct.covariance[i][i]).sqrt();
         assert!((sums[i] / n).abs() < 6.0 * std(i) / n.sqrt(), "mean of coefficient {i}");
-        for j in 0..DIM {
+        for (j, square) in squares[i].iter().enumerate() {
             let expected = scale * direct.covariance[i][j];
-            let found = squares[i][j] / n;
+            let found = square / n;
             // With 20 degrees of freedom a product's variance is below 3·(a−1)/(a−2) ≤ 3.5 of its scale squared.
             let bound = 6.0 * (3.5_f64).sqrt() * std(i) * std(j) / n.sqrt();
             assert!((found - expected).abs() < bound, "covariance {i} {j}: {found}, expected {expected}");
