@@ -8,27 +8,29 @@ use locus_bench::summary::{Format, Metric};
 
 /// Compares contextual-bandit policies on your machine.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "locus", version, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+/// No line is longer than 80 characters, so that none is broken on a usual terminal.
 const EXAMPLES: &str = "\
 Examples:
-  locus bench                                       problems that need no files; about a minute
-  locus bench --suite paper --data DIR              the paper's eight problems, from the files in DIR
-  locus bench --problems wheel --policies 'uniform,lin-full-post[prior_precision=1]' --trials 20
-  locus bench --csv mine.csv --label outcome        your own table: the label is the action to find
-  locus table runs/quick --metric simple            what came out, from the records alone
-  locus policies lin-full-post                      every setting, its range and default
+  locus bench                                 problems that need no files
+  locus bench --suite paper --data DIR        the paper's eight problems
+  locus bench --csv mine.csv --label outcome  your own table, its label to find
+  locus table runs/quick --metric simple      what came out, from the records
+  locus policies lin-full-post                every setting with its range
+  locus bench --problems wheel --policies 'lin-full-post[prior_precision=1]'
 
-A run is a folder. Stop it at any time with Ctrl-C: the same command does only what is missing.";
+A run is a folder. Stop it at any time with Ctrl-C: the same command does only
+what is missing.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run trials and record them; ends with a table
-    Bench(BenchArgs),
+    Bench(Box<BenchArgs>),
     /// Show what a run's folder holds as a table
     Table(TableArgs),
     /// List the problems

@@ -14,8 +14,9 @@ use locus_bench::suite::{CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table};
 
 use crate::args::{BenchArgs, TableArgs};
-use crate::output::print;
+use crate::output::{print, tell};
 use crate::progress::Watcher;
+use crate::words::{count, rough_duration};
 use crate::{FAILED, INTERRUPTED};
 
 /// Runs what is missing, and shows what came out.
@@ -26,21 +27,21 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
         print(&describe(&estimate, experiment.jobs))?;
         return Ok(0);
     }
-    let stop = stop_on_ctrl_c()?;
-    let watcher = Watcher::new(experiment.steps);
-    let outcome = experiment.run(&watcher, &stop);
+    let watcher = Arc::new(Watcher::new(experiment.steps));
+    let stop = stop_on_ctrl_c(Arc::clone(&watcher))?;
+    let outcome = experiment.run(&*watcher, &stop);
     watcher.finish();
     let outcome = match outcome {
         Ok(outcome) => outcome,
         // What ran before is recorded; nothing was wrong with the command.
         Err(error) if error.is_io() => {
-            eprintln!("error: {error}");
+            tell(&format!("error: {error}"));
             return Ok(FAILED);
         }
         Err(error) => return Err(error.into()),
     };
     for warning in &outcome.warnings {
-        eprintln!("warning: {warning}");
+        tell(&format!("warning: {warning}"));
     }
     report(&experiment.out, &outcome)?;
     Ok(match outcome {
@@ -53,6 +54,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
 /// Shows what a run's folder holds.
 pub(crate) fn table(args: &TableArgs) -> Result<u8> {
     let rows = read_trials(&args.out)?;
+    ensure!(!rows.is_empty(), "no trial in `{}` has ended yet", args.out.display());
     print(&Table::new(&rows, args.metric.into()).render(args.format.into()))?;
     Ok(0)
 }
@@ -73,7 +75,7 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         .map(|(file, label)| CsvFile { file: file.clone(), label: label.clone() })
         .collect();
     if args.problems.is_some() || !csv.is_empty() || !args.npz.is_empty() {
-        suite.problems = args.problems.clone().unwrap_or_default();
+        suite.problems = each_once(args.problems.as_deref().unwrap_or_default());
         suite.csv = csv;
         suite.npz = args.npz.clone();
     }
@@ -87,11 +89,12 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
     if args.problems.is_none()
         && let Some(note) = suite.substitute_census(is_available)
     {
-        eprintln!("note: {note}");
+        tell(&format!("note: {note}"));
     }
     let default_jobs = available_parallelism().map_or(1, usize::from);
     Ok(Experiment {
-        command: std::env::args().collect(),
+        // Not `args`, which panics where a path is not Unicode.
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         problems: load(&suite, folder)?,
         policies: suite.policies,
         trials: args.trials.unwrap_or(suite.trials),
@@ -101,6 +104,17 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         suite: suite.name,
         out,
     })
+}
+
+/// As with policies, a name given twice is run once.
+fn each_once(names: &[String]) -> Vec<String> {
+    let mut problems: Vec<String> = Vec::new();
+    for name in names.iter().map(|name| name.trim()) {
+        if !problems.iter().any(|earlier| earlier == name) {
+            problems.push(name.to_owned());
+        }
+    }
+    problems
 }
 
 /// A folder is bound to its seed and steps, so other ones get another folder.
@@ -120,24 +134,28 @@ fn default_out(suite: &str, args: &BenchArgs) -> PathBuf {
 fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     let mut missing = Vec::new();
     for name in &suite.problems {
-        let info = problem::info(name.trim())?;
+        let info = problem::info(name)?;
         if !problem::is_available(info.id, folder)? {
             missing.extend(info.file().map(|file| format!("{file} (for {})", info.id)));
         }
     }
     ensure!(
         missing.is_empty(),
-        "{} missing: {}; {}, and see `locus data`",
-        if missing.len() == 1 { "a file is" } else { "files are" },
+        "missing {}: {}; {}; `locus data` says where to get them",
+        if missing.len() == 1 { "file" } else { "files" },
         missing.join(", "),
         match folder {
+            Some(folder) if !folder.is_dir() => format!(
+                "`{}` is not a folder, name the one that holds them with --data DIR or LOCUS_DATA",
+                folder.display()
+            ),
             Some(folder) => format!("put them into `{}`, plain, .gz or .zst", folder.display()),
             None => "name the folder that holds them with --data DIR, or set LOCUS_DATA".to_owned(),
         }
     );
     let mut problems = Vec::new();
     for name in &suite.problems {
-        problems.push(problem::load(name.trim(), folder)?);
+        problems.push(problem::load(name, folder)?);
     }
     for CsvFile { file, label } in &suite.csv {
         problems.push(problem::load_csv(file, label)?);
@@ -147,7 +165,7 @@ fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     }
     for loaded in &problems {
         for note in &loaded.notes {
-            eprintln!("note: {note}");
+            tell(&format!("note: {note}"));
         }
     }
     Ok(problems)
@@ -155,12 +173,16 @@ fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
 
 fn describe(Estimate { plan, seconds, unknown, .. }: &Estimate, jobs: usize) -> String {
     let missing = plan.missing.len();
-    let mut text = format!(
-        "{} trials: {} done, {missing} to run, about {} with {jobs} jobs\n",
-        plan.done + missing,
-        plan.done,
-        duration(*seconds)
-    );
+    let mut text = format!("{}: {} done, ", count(plan.done + missing, "trial"), plan.done);
+    text.push_str(&match (missing, plan.retried) {
+        (0, _) => "nothing left to run".to_owned(),
+        (_, 0) => format!("{missing} to run"),
+        (_, retried) => format!("{missing} to run ({retried} failed before)"),
+    });
+    if missing > 0 {
+        text.push_str(&format!(", {} with {}", rough_duration(*seconds), count(jobs, "job")));
+    }
+    text.push('\n');
     for problem in unknown {
         text.push_str(&format!("not in the estimate: {problem}\n"));
     }
@@ -170,28 +192,27 @@ fn describe(Estimate { plan, seconds, unknown, .. }: &Estimate, jobs: usize) -> 
     text
 }
 
-fn duration(seconds: f64) -> String {
-    match seconds {
-        seconds if seconds < 1.0 => "a second".to_owned(),
-        seconds if seconds < 120.0 => format!("{seconds:.0} seconds"),
-        seconds if seconds < 7200.0 => format!("{:.0} minutes", seconds / 60.0),
-        seconds => format!("{:.1} hours", seconds / 3600.0),
-    }
-}
-
 fn report(out: &Path, outcome: &RunOutcome) -> Result<()> {
+    /// More would hide the table.
+    const FAILURES_SHOWN: usize = 10;
     let rows = read_trials(out).context("the run left nothing to show")?;
-    let table = Table::new(&rows, Metric::Cumulative).render(Format::Text);
     let RunOutcome { ran, skipped, failed, interrupted, .. } = outcome;
-    let mut text = format!("\n{table}\n");
-    if ran + failed.len() == 0 && !interrupted {
-        text.push_str(&format!("nothing left to run: all {skipped} trials were done before\n"));
-    } else {
-        text.push_str(&format!("{ran} trials ran, {skipped} were done before, {} failed\n", failed.len()));
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text.push_str(&format!("\n{}\n", Table::new(&rows, Metric::Cumulative).render(Format::Text)));
     }
-    for row in failed.iter().take(10) {
+    if ran + failed.len() == 0 && !interrupted {
+        text.push_str(&format!("nothing left to run: {} done before\n", count(*skipped, "trial")));
+    } else {
+        let ran = count(*ran, "trial");
+        text.push_str(&format!("{ran} ran, {skipped} done before, {} failed\n", failed.len()));
+    }
+    for row in failed.iter().take(FAILURES_SHOWN) {
         let error = row.outcome.as_ref().err().map_or("", String::as_str);
         text.push_str(&format!("failed: {}: {error}\n", row.id));
+    }
+    if failed.len() > FAILURES_SHOWN {
+        text.push_str(&format!("and {} more: see trials.csv\n", failed.len() - FAILURES_SHOWN));
     }
     if *interrupted {
         text.push_str("interrupted: the same command goes on where this one stopped\n");
@@ -201,14 +222,14 @@ fn report(out: &Path, outcome: &RunOutcome) -> Result<()> {
 }
 
 /// Set by the first Ctrl-C; a second one ends the process at once.
-fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>> {
+fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let in_handler = Arc::clone(&stop);
     ctrlc::set_handler(move || {
         if in_handler.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(INTERRUPTED));
         }
-        eprintln!("\ninterrupted: ending the trials under way");
+        watcher.say("interrupted: ending the trials under way");
     })
     .context("cannot catch Ctrl-C")?;
     Ok(stop)

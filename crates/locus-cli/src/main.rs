@@ -10,13 +10,14 @@ mod data;
 mod listing;
 mod output;
 mod progress;
+mod words;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
-use output::print;
+use output::{print, tell};
 
 /// A trial failed, or something could not be written.
 const FAILED: u8 = 1;
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
     match code {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            tell(&format!("error: {error:#}"));
             ExitCode::from(if error.is::<output::CannotPrint>() { FAILED } else { USAGE })
         }
     }

@@ -1,4 +1,4 @@
-//! Standard output, which may be a pipe whose reader has gone.
+//! Standard output and standard error, either of which may be a pipe whose reader has gone.
 
 use std::io::{self, Write};
 
@@ -21,4 +21,10 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CannotPrint(error).into()),
         _ => Ok(()),
     }
+}
+
+/// Says `line` on standard error. If nobody can hear it, that must not end a run of hours, so unlike `eprintln!`
+/// this does not panic (`locus bench 2>&1 | head`).
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -1,14 +1,15 @@
 //! Everything that can go wrong in the library, as one type.
 
-/// Why a call was refused. Whatever was refused changed nothing.
+/// Why a call was refused. Bad input changes nothing; see [`Policy::learn`](crate::Policy::learn) for training that fails.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A policy needs at least one feature and one action.
+    /// A policy needs at least one feature and one action, and no more than fit into memory.
     #[error(
-        "a policy needs at least one feature and one action, found {n_features} features and {n_actions} actions"
+        "a policy has from 1 to {most} features and actions, but {n_features} features and {n_actions} actions were asked for",
+        most = crate::Shape::MAX
     )]
-    EmptyShape {
+    ShapeOutOfRange {
         /// Features asked for.
         n_features: usize,
         /// Actions asked for.
@@ -118,6 +119,16 @@ pub enum Error {
         /// The newest format that is understood.
         newest: u32,
     },
+    /// The saved policy is one that this version does not know.
+    #[error(
+        "the saved policy `{policy}` is unknown here: {cause}; perhaps a newer version of locus saved it"
+    )]
+    UnknownSavedPolicy {
+        /// Its full text.
+        policy: String,
+        /// What is unknown about it.
+        cause: Box<Error>,
+    },
     /// The saved policy is cut short, was altered, or contradicts itself.
     #[error("the saved policy is damaged: {problem}; load another copy of it")]
     DamagedPolicy {
@@ -142,7 +153,7 @@ impl Error {
     pub fn is_invalid_config(&self) -> bool {
         matches!(
             self,
-            Self::EmptyShape { .. }
+            Self::ShapeOutOfRange { .. }
                 | Self::PolicySyntax { .. }
                 | Self::UnknownPolicy { .. }
                 | Self::UnknownPreset { .. }
@@ -158,6 +169,12 @@ impl Error {
 
     /// The saved policy could not be read.
     pub fn is_invalid_file(&self) -> bool {
-        matches!(self, Self::NotASavedPolicy { .. } | Self::FutureFormat { .. } | Self::DamagedPolicy { .. })
+        matches!(
+            self,
+            Self::NotASavedPolicy { .. }
+                | Self::FutureFormat { .. }
+                | Self::UnknownSavedPolicy { .. }
+                | Self::DamagedPolicy { .. }
+        )
     }
 }

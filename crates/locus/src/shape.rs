@@ -17,12 +17,16 @@ impl Shape {
         Self { n_features, n_actions }
     }
 
-    /// Fails unless there is something to look at and something to choose.
+    /// The most features, and the most actions, that a policy can be built for.
+    pub const MAX: usize = 1_000_000;
+
+    /// Fails unless there is something to look at and something to choose, and neither is absurd.
     pub(crate) fn check(self) -> Result<(), Error> {
-        if self.n_features == 0 || self.n_actions == 0 {
-            return Err(Error::EmptyShape { n_features: self.n_features, n_actions: self.n_actions });
+        let Self { n_features, n_actions } = self;
+        if [n_features, n_actions].iter().all(|n| (1..=Self::MAX).contains(n)) {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::ShapeOutOfRange { n_features, n_actions })
     }
 
     /// Fails unless `context` has the right length and every feature is finite.

@@ -1,5 +1,8 @@
 //! Save, end the process, load in another: nobody can tell from the actions.
 
+// The helpers of tests may unwrap as the tests do.
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 use std::process::Command;
 

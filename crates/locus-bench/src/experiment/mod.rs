@@ -78,10 +78,7 @@ impl Experiment {
                 return invalid(format!("two problems are called `{name}`; rename the file of one"));
             }
             if let Some(rows) = problem.max_steps().filter(|&rows| rows < self.steps) {
-                let steps = self.steps;
-                return invalid(format!(
-                    "problem `{name}` has {rows} rows, but {steps} steps were asked for"
-                ));
+                return Err(Error::TooManySteps { problem: name.to_owned(), rows, steps: self.steps });
             }
         }
         Ok(())

@@ -70,6 +70,7 @@ Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same 
 Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.
 Mean rank and mean value are over the problems shown, ranks among the policies shown.
 The paper calls its ± a standard error, but its size says standard deviation.
+diff/± is ours minus the paper's, in units of its ±.
 lin-full-post on my_own: 1 trial failed, not counted.
 lin-full-post[prior_precision=1] on wheel: 1 trial left out, Uniform has no such trial.
 lin-full-post[prior_precision=1] on my_own: 1 trial left out, Uniform has no such trial.

@@ -28,10 +28,13 @@ pub(super) fn render(table: &Table) -> String {
     for (title, lines) in blocks {
         out.push_str(&format!("{title}\n{}\n", aligned(&lines)));
     }
-    for words in table.caption.iter().chain(&table.notes) {
-        out.push_str(words);
-        out.push('\n');
+    let mut words: Vec<&str> = table.caption.iter().map(String::as_str).collect();
+    if table.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.difference().is_some()) {
+        words.push("diff/± is ours minus the paper's, in units of its ±.");
     }
+    words.extend(table.notes.iter().map(String::as_str));
+    out.push_str(&words.join("\n"));
+    out.push('\n');
     out
 }
 

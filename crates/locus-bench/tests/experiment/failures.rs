@@ -1,13 +1,14 @@
 //! Policies that fail, folders that cannot be written, and two runs at once.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use locus::PolicySpec;
 use locus_bench::Error;
 use locus_bench::experiment::Progress;
-use locus_bench::record::TrialRow;
+use locus_bench::record::{TrialRow, curve_paths};
 
 use crate::fakes::{Act, OTHER, build, curves, experiment, results, run, run_with};
 
@@ -83,7 +84,7 @@ fn a_policy_that_cannot_be_built_is_a_failed_trial() {
 
 /// Begins a second run on the same folder while the first is under way.
 struct RunsAgain<'a> {
-    out: &'a std::path::Path,
+    out: &'a Path,
     message: Mutex<Option<String>>,
 }
 
@@ -110,7 +111,7 @@ fn two_runs_on_one_folder_do_not_mix() {
 }
 
 /// Puts a file where the curves should go, as soon as the first trial is recorded.
-struct BreaksDisk<'a>(&'a std::path::Path);
+struct BreaksDisk<'a>(&'a Path);
 
 impl Progress for BreaksDisk<'_> {
     fn finished(&self, _: &TrialRow) {
@@ -132,6 +133,30 @@ fn a_disk_that_fails_ends_the_run_and_loses_nothing() {
     fs::remove_file(out.path().join("curves")).unwrap();
     let outcome = run(&experiment).unwrap();
     assert_eq!((outcome.ran, outcome.skipped), (11, 1));
+}
+
+/// Only the first trial cannot be written, yet the other thread stops too: a user whose disk is full wants to know
+/// now. It would take the first thread to sleep through a thousand trials for this to fail by chance.
+#[test]
+fn a_record_that_cannot_be_written_ends_all_threads() {
+    let out = tempfile::tempdir().unwrap();
+    let mut experiment = experiment(out.path());
+    experiment.trials = 500;
+    fs::create_dir_all(out.path().join("curves/a.uniform.0000.regret.npy")).unwrap();
+    let message = run(&experiment).unwrap_err().to_string();
+    assert!(
+        message.starts_with("cannot write `") && message.contains("a.uniform.0000.regret.npy`"),
+        "{message}"
+    );
+    let rows = results(out.path());
+    assert!(rows.len() < 1000, "{} trials were run after the error", rows.len());
+    assert_eq!(curves_of(out.path(), &rows), 2 * rows.len());
+}
+
+/// How many of the arrays of these trials exist.
+fn curves_of(out: &Path, rows: &[TrialRow]) -> usize {
+    let paths = rows.iter().map(|row| curve_paths(out, &row.id));
+    paths.flat_map(|paths| [paths.regret, paths.action]).filter(|path| path.is_file()).count()
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct LinearPrior {
 
 /// What is known of the coefficients and the noise of a linear relation.
 ///
+/// Every call panics unless it is given as many features as the posterior was made for; numbers must be finite.
+///
 /// ```
 /// use locus::linear::{LinearPosterior, LinearPrior};
 ///
@@ -118,6 +120,7 @@ impl LinearPosterior {
     ///
     /// Never above [`Self::leverage_bound`], whatever the rounding.
     pub fn leverage(&self, features: &[f64], work: &mut [f64]) -> f64 {
+        assert_eq!(features.len(), self.dim());
         work.copy_from_slice(features);
         self.triangle.solve_transposed(work);
         triangle::dot(work, work).min(self.leverage_bound(features))
@@ -130,6 +133,7 @@ impl LinearPosterior {
 
     /// `xᵀμ`.
     pub fn predict(&self, features: &[f64]) -> f64 {
+        assert_eq!(features.len(), self.dim());
         triangle::dot(features, &self.mean)
     }
 

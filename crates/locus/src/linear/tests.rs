@@ -183,17 +183,34 @@ fn draws_have_the_closed_form_mean_and_covariance() {
         }
     }
     let n = N_DRAWS as f64;
+    let std = |i: usize| (scale * direct.covariance[i][i]).sqrt();
     for i in 0..DIM {
-        let std = |i: usize| (scale * direct.covariance[i][i]).sqrt();
         assert!((sums[i] / n).abs() < 6.0 * std(i) / n.sqrt(), "mean of coefficient {i}");
-        for j in 0..DIM {
+        for (j, square) in squares[i].iter().enumerate() {
             let expected = scale * direct.covariance[i][j];
-            let found = squares[i][j] / n;
+            let found = square / n;
             // With 20 degrees of freedom a product's variance is below 3·(a−1)/(a−2) ≤ 3.5 of its scale squared.
             let bound = 6.0 * (3.5_f64).sqrt() * std(i) * std(j) / n.sqrt();
             assert!((found - expected).abs() < bound, "covariance {i} {j}: {found}, expected {expected}");
         }
     }
+}
+
+/// Before any observation the bound is exact, so rounding alone would put about half of all leverages above it.
+#[test]
+fn the_bound_on_the_leverage_holds_whatever_the_rounding() {
+    let mut rng = Seed::new(11).stream("test", 0);
+    let mut n_equal = 0;
+    for precision in [0.25, 0.3, 1.7, 1e-3] {
+        let posterior = LinearPosterior::new(5, LinearPrior { precision, ..PRIOR });
+        for _ in 0..200 {
+            let x: Vec<f64> = (0..5).map(|_| rng.normal()).collect();
+            let (leverage, bound) = (posterior.leverage(&x, &mut [0.0; 5]), posterior.leverage_bound(&x));
+            assert!(leverage <= bound, "{leverage} {bound}");
+            n_equal += usize::from(leverage == bound);
+        }
+    }
+    assert!(n_equal > 200, "the bound was reached {n_equal} times of 800");
 }
 
 /// Kernels give the same bits as the same loops without vectors.

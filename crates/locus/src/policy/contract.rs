@@ -178,12 +178,45 @@ fn bad_input_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn empty_shapes_are_errors() {
+fn empty_and_absurd_shapes_are_errors() {
     for spec in specs() {
-        for shape in [Shape::new(0, 3), Shape::new(5, 0)] {
+        for shape in [Shape::new(0, 3), Shape::new(5, 0), Shape::new(usize::MAX, 3), Shape::new(1 << 33, 2)] {
             assert!(spec.build(shape, Seed::new(1)).is_err_and(|error| error.is_invalid_config()), "{spec}");
         }
     }
+}
+
+/// Shapes and policies that nobody can have saved, with a checksum that is right.
+#[test]
+fn forged_shapes_and_unknown_policies_are_errors() {
+    for spec in specs() {
+        let file = build(&spec, 1).save();
+        let body = &file[20..file.len() - 4];
+        let shape = 8 + spec.full().len();
+        for n in [0, 1 << 33, u64::MAX / 8, u64::MAX - 1, u64::MAX] {
+            for place in [shape, shape + 8] {
+                let mut forged = body.to_vec();
+                forged[place..place + 8].copy_from_slice(&u64::to_le_bytes(n));
+                assert!(load(&sealed(&forged)).is_err_and(|error| error.is_invalid_file()), "{spec} {n}");
+            }
+        }
+        let mut forged = body.to_vec();
+        forged[8] = b'?';
+        let error = load(&sealed(&forged)).err().unwrap();
+        assert!(error.is_invalid_file());
+        assert!(error.to_string().contains("perhaps a newer version"), "{error}");
+    }
+}
+
+/// An envelope with the right length and checksum.
+fn sealed(body: &[u8]) -> Vec<u8> {
+    let mut file = b"LOCUSPOL".to_vec();
+    file.extend_from_slice(&1_u32.to_le_bytes());
+    file.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    file.extend_from_slice(body);
+    let checksum = crc32fast::hash(&file);
+    file.extend_from_slice(&checksum.to_le_bytes());
+    file
 }
 
 #[test]
@@ -262,11 +295,7 @@ proptest! {
         if cut {
             body.truncate(place);
         }
-        let mut forged = file[..12].to_vec();
-        forged.extend_from_slice(&(body.len() as u64).to_le_bytes());
-        forged.extend_from_slice(&body);
-        forged.extend_from_slice(&crc32fast::hash(&forged).to_le_bytes());
-        if let Ok(policy) = load(&forged)
+        if let Ok(policy) = load(&sealed(&body))
             && policy.shape().n_features < 1_000_000
         {
             let context = vec![0.5; policy.shape().n_features];

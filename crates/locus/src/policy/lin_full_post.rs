@@ -14,9 +14,9 @@ config! {
     /// Settings of LinFullPost. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct LinFullPostConfig {
         /// λ, how strongly the prior holds the coefficients to 0
-        prior_precision: f64 = 0.25, Range::above(0.0, 1e12), "benchmark";
+        prior_precision: f64 = 0.25, Range::from(1e-12, 1e12), "benchmark";
         /// a₀, the prior's shape of the noise variance
-        prior_shape: f64 = 6.0, Range::above(0.0, 1e12), "benchmark";
+        prior_shape: f64 = 6.0, Range::from(0.1, 1e12), "benchmark";
         /// b₀, the prior's rate of the noise variance
         prior_rate: f64 = 6.0, Range::above(0.0, 1e12), "benchmark";
         /// How often every action is played, round robin, before the model decides
@@ -270,6 +270,25 @@ mod tests {
             error.to_string(),
             "policy `lin-full-post`: `prior_rate` is `0`, expected a number above 0, up to 1e12"
         );
+    }
+
+    /// The posterior is that of the features [x, 1], also where x is 0 and only the intercept can tell actions apart.
+    #[test]
+    fn learns_an_intercept() {
+        let mut policy = LinFullPostConfig::default().build(Shape::new(1, 2), Seed::new(0)).unwrap();
+        let mut direct = LinearPosterior::new(2, LinFullPostConfig::default().prior());
+        for round in 0..40 {
+            let context = [round as f32 % 3.0];
+            let reward = 7.0 + 0.5 * f64::from(context[0]);
+            policy.learn(Outcome { round, context: &context, action: 1, reward }).unwrap();
+            direct.observe(&[f64::from(context[0]), 1.0], reward);
+        }
+        assert_eq!(policy.model().posterior(1).mean(), direct.mean());
+        assert!((direct.mean()[1] - 7.0).abs() < 0.2, "{:?}", direct.mean());
+        let n_right = (100..200)
+            .filter(|&round| policy.choose(Request { round, context: &[0.0] }).unwrap().action == 1)
+            .count();
+        assert!(n_right >= 90, "{n_right} of 100");
     }
 
     #[test]

@@ -31,7 +31,11 @@ pub trait Choose: Send + Sync {
 /// A decision rule that learns from bandit feedback.
 pub trait Policy: Choose {
     /// Takes in one outcome and perhaps trains. Outcomes may come late, in any order, or never; what was
-    /// learned depends on the order in which they came. On an error nothing has changed.
+    /// learned depends on the order in which they came.
+    ///
+    /// Bad input is an error, and nothing has changed. If a round of training breaks down
+    /// ([`Error::is_numeric`]), the outcome is taken in all the same, and the model stays as it was before that
+    /// round: do not teach the outcome again.
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error>;
 
     /// What [`Choose::choose`] needs, frozen: it goes on deciding while this policy learns.

@@ -1,6 +1,6 @@
 //! Every policy that can be named.
 //!
-//! To add one, write its file or folder with a `REGISTERED` in it, and add that to [`REGISTRY`]: it can then be
+//! To add one, write its file or folder with a `REGISTERED` in it, and add that to `REGISTRY`: it can then be
 //! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
 use super::spec::PolicySpec;
@@ -57,10 +57,13 @@ pub struct SettingInfo {
 /// Loads a policy that [`Policy::save`] saved; it carries on as if it had never stopped.
 pub fn load(file: &[u8]) -> Result<Box<dyn Policy>, Error> {
     let mut body = save::unseal(file)?;
-    let spec: PolicySpec = body.text()?.parse()?;
+    let text = body.text()?;
+    let spec: PolicySpec = text
+        .parse()
+        .map_err(|cause| Error::UnknownSavedPolicy { policy: text.to_owned(), cause: Box::new(cause) })?;
     let shape = Shape::new(body.usize()?, body.usize()?);
     let seed = Seed::new(body.u64()?);
-    shape.check()?;
+    shape.check().map_err(|error| body.damaged(error.to_string()))?;
     let policy = spec.entry().load(&spec, shape, seed, &mut body)?;
     body.finish()?;
     Ok(policy)

@@ -259,7 +259,7 @@ mod tests {
     fn errors_name_key_value_and_range() {
         assert_eq!(
             message("lin-full-post[prior_precision=-1]"),
-            "policy `lin-full-post`: `prior_precision` is `-1`, expected a number above 0, up to 1e12"
+            "policy `lin-full-post`: `prior_precision` is `-1`, expected a number from 1e-12 to 1e12"
         );
         assert_eq!(
             message("lin-full-post[initial_pulls=1.5]"),

@@ -15,7 +15,7 @@ use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Seed, Shape};
 
 /// What rewards to expect, and how uncertain they are.
 ///
-/// The policies of this crate implement it; CONTRIBUTING.md walks through one.
+/// The policies of this crate implement it, nobody else can: CONTRIBUTING.md walks through adding one.
 /// A clone is taken for every snapshot, so what is large should be shared (`Arc`) and copied on change.
 pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
     /// Its settings.
@@ -27,7 +27,7 @@ pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
     /// How the policy around the model behaves.
     fn plan(config: &Self::Config) -> Plan;
 
-    /// One posterior draw of every action's mean reward, into `rewards`, shape [A]. **Samples.**
+    /// One posterior draw of every action's mean reward, into `rewards` (A of them). **Samples.**
     fn draw(
         &self,
         context: &[f32],
@@ -177,6 +177,10 @@ impl<M: RewardModel> Thompson<M> {
         identity: Identity,
         body: &mut Decoder<'_>,
     ) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(Self::decode(config, identity, body)?))
+    }
+
+    fn decode(config: &M::Config, identity: Identity, body: &mut Decoder<'_>) -> Result<Self, Error> {
         let n_observed = body.u64()?;
         let model = M::decode(config, identity.shape, body)?;
         let plan = M::plan(config);
@@ -186,7 +190,7 @@ impl<M: RewardModel> Thompson<M> {
             }
             None => None,
         };
-        Ok(Box::new(Self::assemble(identity, plan, model, replay, n_observed)))
+        Ok(Self::assemble(identity, plan, model, replay, n_observed))
     }
 }
 
@@ -229,7 +233,6 @@ impl<M: RewardModel> Choose for Thompson<M> {
 }
 
 impl<M: RewardModel> Policy for Thompson<M> {
-    /// A round of training that breaks down leaves the model as it was before that round.
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error> {
         outcome.check(self.shape())?;
         let Decider { model, seed, .. } = &mut self.decider;

@@ -14,7 +14,7 @@ config! {
 
 pub(super) static REGISTERED: Registered<UniformConfig> = Registered {
     id: "uniform",
-    summary: "A uniformly random action; what regret is normalised by",
+    summary: "A uniformly random action; what regret is normalized by",
     presets: &[("benchmark", UniformConfig::default)],
     build: |_, identity| Ok(Box::new(Uniform::new(identity))),
     load: |_, identity, _| Ok(Box::new(Uniform::new(identity))),

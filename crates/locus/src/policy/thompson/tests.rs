@@ -28,15 +28,16 @@ static NOTES: Registered<NotesConfig> = Registered {
 struct Notes {
     breaks_in: u32,
     observed: Vec<f64>,
-    /// The rewards in the replay at every round of training.
+    /// The rewards in the replay at every round of training, and what chance gave there.
     fits: Vec<Vec<f64>>,
+    chances: Vec<u64>,
 }
 
 impl RewardModel for Notes {
     type Config = NotesConfig;
 
     fn new(config: &NotesConfig, _shape: Shape, _seed: Seed) -> Self {
-        Self { breaks_in: config.breaks_in, observed: Vec::new(), fits: Vec::new() }
+        Self { breaks_in: config.breaks_in, observed: Vec::new(), fits: Vec::new(), chances: Vec::new() }
     }
 
     fn plan(config: &NotesConfig) -> Plan {
@@ -62,7 +63,8 @@ impl RewardModel for Notes {
         self.observed.push(outcome.reward);
     }
 
-    fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        self.chances.push(rng.next_u64());
         self.fits.push((0..replay.len()).map(|index| replay.get(index).reward).collect());
         if self.fits.len() == self.breaks_in as usize {
             return Err(Breakdown { place: "the loss".to_owned(), found: f64::INFINITY });
@@ -70,10 +72,23 @@ impl RewardModel for Notes {
         Ok(FitReport { minibatches: 1, mean_loss: Some(0.5) })
     }
 
-    fn encode(&self, _encoder: &mut Encoder) {}
+    fn encode(&self, encoder: &mut Encoder) {
+        for list in [&self.observed].into_iter().chain(&self.fits) {
+            encoder.usize(list.len());
+            encoder.f64s(list);
+        }
+        self.chances.iter().for_each(|&chance| encoder.u64(chance));
+    }
 
-    fn decode(config: &NotesConfig, shape: Shape, _decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        Ok(Self::new(config, shape, Seed::new(0)))
+    /// Only what [`notes_are_saved_with_replay_and_schedule`] saves: one round of training.
+    fn decode(config: &NotesConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let mut list = || {
+            let mut list = vec![0.0; decoder.usize()?];
+            decoder.f64s(&mut list).map(|()| list)
+        };
+        let (observed, fits) = (list()?, vec![list()?]);
+        let chances = vec![decoder.u64()?];
+        Ok(Self { observed, fits, chances, ..Self::new(config, shape, Seed::new(0)) })
     }
 }
 
@@ -105,6 +120,29 @@ fn trains_on_schedule_on_the_last_observations() {
     assert_eq!(minibatches, [0, 0, 1, 0, 0, 1, 0]);
     assert_eq!(policy.model().fits, [vec![1.0, 2.0, 3.0], vec![3.0, 4.0, 5.0, 6.0]]);
     assert_eq!(policy.model().observed.len(), 7);
+}
+
+#[test]
+fn notes_are_saved_with_replay_and_schedule() {
+    let config = NotesConfig::default();
+    let mut policy = notes(config.clone());
+    (1..=5).for_each(|round| assert!(policy.learn(outcome(round)).is_ok()));
+    let file = policy.save();
+    let mut body = save::unseal(&file).unwrap();
+    // The registry reads text, shape and seed first; it does not know this policy.
+    body.text().unwrap();
+    (0..3).for_each(|_| assert!(body.u64().is_ok()));
+    let identity = policy.identity.clone();
+    let mut loaded = Thompson::<Notes>::decode(&config, identity, &mut body).unwrap();
+    body.finish().unwrap();
+    for round in 6..=10 {
+        assert_eq!(policy.learn(outcome(round)).unwrap(), loaded.learn(outcome(round)).unwrap());
+    }
+    assert_eq!(loaded.model().fits, policy.model().fits);
+    assert_eq!(loaded.model().fits[1], [3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(loaded.model().chances, policy.model().chances);
+    let distinct: std::collections::HashSet<u64> = policy.model().chances.iter().copied().collect();
+    assert_eq!(distinct.len(), 3, "every round of training has its own chance");
 }
 
 #[test]

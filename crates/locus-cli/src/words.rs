@@ -1,0 +1,55 @@
+//! Numbers in words.
+
+/// `1 trial`, `2 trials`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A time that is only roughly known.
+pub(crate) fn rough_duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 0.5 => "less than a second".to_owned(),
+        seconds if seconds < 1.5 => "about a second".to_owned(),
+        seconds if seconds < 90.0 => format!("about {seconds:.0} seconds"),
+        seconds if seconds < 90.0 * 60.0 => format!("about {:.0} minutes", seconds / 60.0),
+        seconds => format!("about {:.1} hours", seconds / 3600.0),
+    }
+}
+
+/// A time that was measured, with the digits that tell something.
+pub(crate) fn measured_duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 0.1 => format!("{:.1} ms", seconds * 1e3),
+        seconds if seconds < 100.0 => format!("{seconds:.2} s"),
+        seconds => format!("{seconds:.0} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!([0, 1, 2].map(|number| count(number, "job")), ["0 jobs", "1 job", "2 jobs"]);
+    }
+
+    #[test]
+    fn durations_read_well() {
+        for (seconds, expected) in [
+            (0.0, "less than a second"),
+            (1.2, "about a second"),
+            (1.5, "about 2 seconds"),
+            (89.4, "about 89 seconds"),
+            (90.0, "about 2 minutes"),
+            (5399.0, "about 90 minutes"),
+            (5400.0, "about 1.5 hours"),
+        ] {
+            assert_eq!(rough_duration(seconds), expected);
+        }
+        assert_eq!(
+            [0.000_04, 0.0123, 0.1, 12.345, 712.4].map(measured_duration),
+            ["0.0 ms", "12.3 ms", "0.10 s", "12.35 s", "712 s"]
+        );
+    }
+}

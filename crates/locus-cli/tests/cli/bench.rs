@@ -1,0 +1,154 @@
+//! `locus bench`: what it says, what it writes, and what it does the second time.
+
+use std::fs;
+
+use locus_bench::record::{Measured, read_run};
+
+use crate::harness::{Desk, id};
+
+const HEADER: &str = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,version,error";
+
+#[test]
+fn a_first_run_ends_with_a_table_and_files() {
+    let desk = Desk::new();
+    let said = desk.tiny_bench("--problems linear,wheel --out out").ok();
+    for expected in [
+        "linear\n",
+        "wheel\n",
+        "over all problems",
+        "lin-full-post",
+        "8 trials ran, 0 done before, 0 failed",
+        "in out: trials.csv",
+    ] {
+        assert!(said.stdout.contains(expected), "{}", said.stdout);
+    }
+    // A line for each trial, since standard error is no terminal here.
+    let lines: Vec<&str> = said.stderr.lines().collect();
+    assert_eq!(lines.len(), 8, "{}", said.stderr);
+    for (index, line) in lines.iter().enumerate() {
+        assert!(line.starts_with(&format!("[{}/8] ", index + 1)) && line.contains(": regret "), "{line}");
+    }
+
+    let trials = desk.read("out/trials.csv");
+    assert_eq!(trials.lines().next(), Some(HEADER));
+    assert!(trials.ends_with(",0.1.0,\n"), "{trials}");
+    let rows = desk.rows("out");
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        assert_eq!((row.seed, row.steps, row.version.as_str()), (0, 60, env!("CARGO_PKG_VERSION")));
+        let Measured { cumulative_regret, simple_regret, .. } = *row.outcome.as_ref().unwrap();
+        let regrets = desk.regrets("out", &row.id);
+        assert_eq!(regrets.len(), 60);
+        assert_eq!(regrets.iter().sum::<f64>(), cumulative_regret);
+        assert_eq!(regrets[45..].iter().sum::<f64>() / 15.0, simple_regret);
+        let actions = desk.actions("out", &row.id);
+        let n_actions = if row.id.problem == "wheel" { 5 } else { 8 };
+        assert!(actions.len() == 60 && actions.iter().all(|action| *action < n_actions), "{actions:?}");
+        if row.id.policy == "lin-full-post" {
+            let pulls: Vec<u32> = (0..2 * n_actions).map(|step| step % n_actions).collect();
+            assert_eq!(actions[..pulls.len()], pulls, "every action first, twice, round robin");
+        }
+    }
+    assert_eq!(fs::read_dir(desk.path("out/curves")).unwrap().count(), 16);
+
+    let run = read_run(&desk.path("out")).unwrap().unwrap();
+    assert_eq!((run.seed, run.steps, run.problems.len()), (0, 60, 2));
+    assert_eq!(run.policies[1].policy, "lin-full-post");
+    assert!(run.policies[1].settings.contains("prior_precision=0.25"), "{}", run.policies[1].settings);
+    let session = &run.sessions[0];
+    assert_eq!(session.version, env!("CARGO_PKG_VERSION"));
+    assert_eq!(session.machine.os, std::env::consts::OS);
+    assert_eq!(session.command[1..4], ["bench", "--problems", "linear,wheel"]);
+
+    let summary = desk.read("out/summary.md");
+    for title in ["Normalized cumulative regret", "Normalized simple regret", "Seconds per trial"] {
+        assert!(summary.contains(&format!("## {title}\n")), "{summary}");
+    }
+}
+
+#[test]
+fn the_same_command_again_runs_nothing() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --out out").ok();
+    let before = desk.read("out/trials.csv");
+    let said = desk.tiny_bench("--problems linear --out out").ok();
+    assert!(said.stdout.contains("nothing left to run: 4 trials done before\n"), "{}", said.stdout);
+    assert!(said.stdout.contains("lin-full-post"), "the table is shown again: {}", said.stdout);
+    assert_eq!(said.stderr, "");
+    assert_eq!(desk.read("out/trials.csv"), before);
+}
+
+#[test]
+fn trials_policies_and_problems_can_be_added() {
+    let desk = Desk::new();
+    let bench = |words: &str| {
+        let words = format!("bench --steps 60 --out out {words}");
+        desk.locus(words.split_whitespace()).ok().stdout
+    };
+    let policies = "--policies uniform,lin-full-post,lin-full-post[prior_precision=1]";
+    for (words, ran, skipped) in [
+        ("--problems linear --trials 1 --policies uniform".to_owned(), "1 trial", 0),
+        ("--problems linear --trials 3 --policies uniform".to_owned(), "2 trials", 1),
+        ("--problems linear --trials 3".to_owned(), "3 trials", 3),
+        (format!("--problems linear --trials 3 {policies}"), "3 trials", 6),
+        (format!("--problems linear,wheel --trials 3 {policies}"), "9 trials", 9),
+    ] {
+        let before = desk.read_if_there("out/trials.csv");
+        let stdout = bench(&words);
+        let expected = format!("{ran} ran, {skipped} done before, 0 failed\n");
+        assert!(stdout.contains(&expected), "{words}: expected {expected}, found {stdout}");
+        assert!(desk.read("out/trials.csv").starts_with(&before), "what was recorded stays as it was");
+    }
+    let all = desk.rows("out");
+    assert_eq!(all.len(), 18);
+    assert!(all.iter().any(|row| row.id == id("lin-full-post[prior_precision=1]", "wheel", 2)));
+    // Fewer words show what is there all the same.
+    let stdout = bench("--problems wheel --trials 1 --policies uniform");
+    assert!(stdout.contains("nothing left to run: 1 trial done before\n"), "{stdout}");
+    assert!(stdout.contains("prior_precision=1"), "{stdout}");
+}
+
+#[test]
+fn a_folder_is_bound_to_its_seed_and_steps() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --out out --seed 7").ok();
+    let before = desk.read("out/trials.csv");
+    let other = desk.tiny_bench("--problems linear --out out --seed 8");
+    other.refused(&["`out` holds trials with seed 7, but 8 was asked for", "--out", "--seed 7"]);
+    let words = "bench --problems linear --out out --seed 7 --trials 2 --steps 61";
+    let other = desk.locus(words.split_whitespace());
+    other.refused(&["`out` holds trials with steps 60, but 61 was asked for", "--out", "--steps 60"]);
+    assert_eq!(desk.read("out/trials.csv"), before);
+}
+
+#[test]
+fn without_out_the_folder_is_called_by_suite_seed_and_steps() {
+    let desk = Desk::new();
+    let said = desk.tiny_bench("--problems linear").ok();
+    assert!(said.stdout.contains("in runs/quick-steps-60: "), "{}", said.stdout);
+    desk.tiny_bench("--problems linear --seed 3").ok();
+    assert_eq!(desk.rows("runs/quick-steps-60-seed-3")[0].seed, 3);
+    let suite = "problems = [\"linear\"]\npolicies = [\"uniform\"]\ntrials = 1\nsteps = 5\n";
+    desk.write("suites/mine.toml", suite);
+    desk.locus(["bench", "--suite", "suites/mine.toml"]).ok();
+    assert_eq!(desk.rows("runs/mine").len(), 1);
+}
+
+#[test]
+fn the_suite_quick_needs_no_words() {
+    let desk = Desk::new();
+    let said = desk.locus(["bench"]).ok();
+    assert!(
+        said.stdout.contains("60 trials ran") && said.stdout.contains("in runs/quick: "),
+        "{}",
+        said.stdout
+    );
+    let said = desk.locus(["bench"]).ok();
+    assert!(said.stdout.contains("nothing left to run"), "{}", said.stdout);
+}
+
+impl Desk {
+    fn read_if_there(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap_or_default()
+    }
+}

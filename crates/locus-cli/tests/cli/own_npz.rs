@@ -1,0 +1,128 @@
+//! `--npz FILE`: anybody's own rounds, run in their own order.
+
+use std::io::{Cursor, Write};
+
+use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
+
+use crate::harness::{Desk, id};
+
+const ROUNDS: usize = 70;
+
+/// Numbers as numpy would save them: rows of `width`, or one dimension where there is no width.
+fn npy(values: &[f64], width: Option<usize>, dtype: &str) -> Vec<u8> {
+    let shape = match width {
+        Some(width) => format!("({}, {width})", values.len() / width),
+        None => format!("({},)", values.len()),
+    };
+    let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    for value in values {
+        match dtype {
+            "<f4" => bytes.extend((*value as f32).to_le_bytes()),
+            "<f8" => bytes.extend(value.to_le_bytes()),
+            other => panic!("unknown dtype {other}"),
+        }
+    }
+    bytes
+}
+
+fn npz(members: &[(&str, Vec<u8>)], method: CompressionMethod) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        let options = SimpleFileOptions::default().compression_method(method);
+        writer.start_file(format!("{name}.npy"), options).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// Two features; of three actions the first earns the number of the round, the second half of it, the third none.
+fn arrays(dtype: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let contexts: Vec<f64> = (0..ROUNDS).flat_map(|t| [t as f64 / 64.0, 1.0]).collect();
+    let rewards: Vec<f64> = (0..ROUNDS).flat_map(|t| [t as f64, t as f64 / 2.0, 0.0]).collect();
+    vec![("contexts", npy(&contexts, Some(2), dtype)), ("rewards", npy(&rewards, Some(3), dtype))]
+}
+
+#[test]
+fn rounds_come_in_their_own_order_stored_or_compressed_narrow_or_wide() {
+    let desk = Desk::new();
+    let mut all = Vec::new();
+    for (dtype, method) in [
+        ("<f8", CompressionMethod::Stored),
+        ("<f8", CompressionMethod::Deflated),
+        ("<f4", CompressionMethod::Stored),
+        ("<f4", CompressionMethod::Deflated),
+    ] {
+        let out = format!("out-{}", all.len());
+        desk.write("simulator.npz", npz(&arrays(dtype), method));
+        let said = desk.tiny_bench(&format!("--npz simulator.npz --out {out}")).ok();
+        assert!(said.stdout.contains("\nsimulator\n  policy"), "{}", said.stdout);
+        all.push(desk.results(&out));
+    }
+    // All of these numbers are as exact in f32.
+    assert!(all.iter().all(|results| *results == all[0]));
+    for policy in ["uniform", "lin-full-post"] {
+        for trial in 0..2 {
+            let id = id(policy, "simulator", trial);
+            let expected: Vec<f64> = desk
+                .actions("out-0", &id)
+                .iter()
+                .zip(0..)
+                .map(|(action, t)| f64::from(action * t) / 2.0)
+                .collect();
+            assert_eq!(desk.regrets("out-0", &id), expected);
+        }
+    }
+    assert_ne!(all[0][&id("uniform", "simulator", 0)], all[0][&id("uniform", "simulator", 1)]);
+}
+
+#[test]
+fn the_best_expected_reward_may_be_given() {
+    let desk = Desk::new();
+    let mut members = arrays("<f8");
+    // Whatever is played earns 1, and the best would have earned 1 + t.
+    members[1].1 = npy(&[1.0; ROUNDS * 3], Some(3), "<f8");
+    let optimal: Vec<f64> = (0..ROUNDS).map(|t| 1.0 + t as f64).collect();
+    members.push(("optimal", npy(&optimal, None, "<f4")));
+    desk.write("simulator.npz", npz(&members, CompressionMethod::Deflated));
+    desk.tiny_bench("--npz simulator.npz --out out").ok();
+    let expected: Vec<f64> = (0..60).map(f64::from).collect();
+    assert_eq!(desk.regrets("out", &id("lin-full-post", "simulator", 1)), expected);
+    assert_eq!(desk.regrets("out", &id("uniform", "simulator", 0)), expected);
+}
+
+#[test]
+fn arrays_that_do_not_fit_are_refused() {
+    let desk = Desk::new();
+    let cases: [(&str, Vec<u8>, &str); 4] = [
+        ("prizes", npy(&[0.0; 4], Some(2), "<f8"), "no array is called `rewards`; it holds contexts, prizes"),
+        ("rewards", npy(&[0.0; 4], Some(2), "<f8"), "`rewards` has shape [2, 2], expected [70, actions]"),
+        (
+            "rewards",
+            npy(&[1e39; 2 * ROUNDS], Some(2), "<f8"),
+            "`rewards` [0, 0] is NaN, infinite or beyond 3.4e38",
+        ),
+        ("rewards", npy(&[f64::NAN; 2 * ROUNDS], Some(2), "<f4"), "`rewards` [0, 0] is NaN"),
+    ];
+    for (name, array, expected) in cases {
+        let contexts = arrays("<f8").remove(0);
+        desk.write("bad.npz", npz(&[contexts, (name, array)], CompressionMethod::Stored));
+        desk.tiny_bench("--npz bad.npz --out out").refused(&["bad.npz: ", expected]);
+    }
+    desk.write("short.npz", npz(&arrays("<f8"), CompressionMethod::Stored));
+    let words = "bench --npz short.npz --out out --steps 71";
+    desk.locus(words.split(' ')).refused(&["`short` has 70 rows, but 71 steps were asked for"]);
+    assert!(!desk.path("out").exists());
+}
+
+#[test]
+fn a_suite_finds_its_rounds_beside_itself() {
+    let desk = Desk::new();
+    desk.write("suites/simulator.npz", npz(&arrays("<f8"), CompressionMethod::Stored));
+    let suite = "policies = [\"uniform\"]\ntrials = 1\nsteps = 70\n[[npz]]\nfile = \"simulator.npz\"\n";
+    desk.write("suites/mine.toml", suite);
+    desk.locus(["bench", "--suite", "suites/mine.toml"]).ok();
+    assert_eq!(desk.regrets("runs/mine", &id("uniform", "simulator", 0)).len(), 70);
+}

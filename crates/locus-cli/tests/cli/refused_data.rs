@@ -1,0 +1,93 @@
+//! Data that is missing or not what it should be.
+
+use crate::harness::Desk;
+
+/// Shuttle's ten columns, with two classes that the first one tells apart.
+fn shuttle(n_rows: usize) -> String {
+    (0..n_rows).map(|row| format!("{} 2 3 4 5 6 7 8 {row} {}\n", row % 2, 1 + row % 2)).collect()
+}
+
+#[test]
+fn all_missing_files_are_named_at_once() {
+    let files = [
+        "mushroom.data (for mushroom)",
+        "raw_stock_contexts (for financial)",
+        "shuttle.trn (for statlog)",
+        "jester_data_40jokes_19181users.npy (for jester)",
+        "covtype.data (for covertype)",
+        "adult.full (for adult)",
+        "USCensus1990.data.txt (for census)",
+    ];
+    let with = |more: &[&'static str]| [&files, more].concat();
+    let desk = Desk::new();
+    let paper = ["bench", "--suite", "paper", "--out", "out"];
+    desk.locus(paper).refused(&with(&["missing files: ", "--data DIR, or set LOCUS_DATA", "`locus data`"]));
+    std::fs::create_dir(desk.path("empty")).unwrap();
+    desk.locus(paper.iter().chain(&["--data", "empty"])).refused(&with(&["put them into `empty`"]));
+    desk.locus(paper.iter().chain(&["--data", "nowhere"])).refused(&with(&["`nowhere` is not a folder"]));
+    assert!(!desk.path("out").exists());
+
+    desk.write("some/shuttle.trn", shuttle(9));
+    let said = desk.locus(paper.iter().chain(&["--data", "some"]));
+    assert!(!said.stderr.contains("shuttle.trn"), "it is there: {}", said.stderr);
+    let one = ["bench", "--problems", "adult,statlog", "--data", "some"];
+    desk.locus(one).refused(&["missing file: adult.full (for adult); put them into `some`"]);
+}
+
+#[test]
+fn a_file_of_another_checksum_is_used_with_a_word_of_warning() {
+    let desk = Desk::new();
+    desk.write("some/shuttle.trn", shuttle(80));
+    let said = desk.tiny_bench("--problems statlog --data some --out out").ok();
+    assert!(said.stderr.contains("some/shuttle.trn: the checksum is not the known one"), "{}", said.stderr);
+    let words = ["bench", "--problems", "statlog", "--trials", "2", "--steps", "60", "--out", "out"];
+    let again = desk.command(words).env("LOCUS_DATA", desk.path("some")).output().unwrap();
+    let again = crate::harness::Said::from(again).ok();
+    assert!(again.stdout.contains("nothing left to run"), "{}", again.stdout);
+
+    // A folder is bound to its data.
+    desk.write("other/shuttle.trn", shuttle(81));
+    let said = desk.tiny_bench("--problems statlog --data other --out out");
+    said.refused(&["`statlog` data of checksum", "--out", "go back to the data of these trials"]);
+}
+
+#[test]
+fn more_steps_than_rows_are_refused() {
+    let desk = Desk::new();
+    desk.write("some/shuttle.trn", shuttle(50));
+    let expected = ["problem `statlog` has 50 rows, but 60 steps were asked for", "at most 50 steps"];
+    desk.tiny_bench("--problems linear,statlog --data some --out out").refused(&expected);
+    desk.tiny_bench("--problems linear,statlog --data some --out out --dry-run").refused(&expected);
+    assert!(!desk.path("out").exists());
+}
+
+#[test]
+fn a_broken_row_is_refused_with_its_place() {
+    let desk = Desk::new();
+    let rows = shuttle(80).replacen(" 41 2\n", " forty-one 2\n", 1);
+    desk.write("some/shuttle.trn", rows);
+    let said = desk.tiny_bench("--problems statlog --data some --out out");
+    said.refused(&["some/shuttle.trn, line 42, column 9", "forty-one"]);
+}
+
+#[test]
+fn own_files_that_do_not_fit_are_refused() {
+    let desk = Desk::new();
+    desk.write("mine.csv", "size,kind\n1,a\n2,b\n");
+    desk.tiny_bench("--csv mine.csv").refused(&["--label <COLUMN>"]);
+    desk.tiny_bench("--label kind").refused(&["--csv <FILE>"]);
+    let twice = desk.tiny_bench("--csv mine.csv --csv other.csv --label kind");
+    twice.refused(&["--csv was given 2 times and --label 1 times"]);
+    let label = desk.tiny_bench("--csv mine.csv --label sort");
+    label.refused(&["mine.csv: no column is called `sort`", "its columns are size, kind"]);
+    let label = desk.tiny_bench("--csv mine.csv --label 2");
+    label.refused(&["mine.csv: there is no column 2 among the 2, counted from 0"]);
+    desk.tiny_bench("--csv nowhere.csv --label kind").refused(&["cannot read nowhere.csv: No such file"]);
+    desk.tiny_bench("--npz nowhere.npz").refused(&["cannot read nowhere.npz: No such file"]);
+    desk.tiny_bench("--npz mine.csv").refused(&["mine.csv: cannot read the archive"]);
+    let steps = desk.tiny_bench("--csv mine.csv --label kind");
+    steps.refused(&["problem `mine` has 2 rows, but 60 steps were asked for; ask for at most 2 steps"]);
+    desk.write("linear.csv", "size,kind\n1,a\n2,b\n");
+    let twins = desk.locus("bench --problems linear --csv linear.csv --label kind --steps 2".split(' '));
+    twins.refused(&["two problems are called `linear`; rename the file of one"]);
+}

@@ -1,0 +1,94 @@
+//! `locus table OUT`: from the records alone.
+
+use std::fs;
+
+use crate::harness::Desk;
+
+/// A run at the paper's number of steps, so that its values stand beside ours, and one problem that it lacks.
+fn run(desk: &Desk) {
+    let words = "bench --problems wheel,linear --trials 3 --steps 2000 --out out";
+    desk.locus(words.split(' ')).ok();
+}
+
+fn table(desk: &Desk, words: &str) -> String {
+    desk.locus(["table"].into_iter().chain(words.split(' '))).ok().stdout
+}
+
+#[test]
+fn every_metric_in_every_format() {
+    let desk = Desk::new();
+    run(&desk);
+    // The paper's values for LinFullPost on Wheel.
+    for (metric, paper, title) in [
+        ("cumulative", "38.38", "Normalized cumulative regret"),
+        ("simple", "20.62", "Normalized simple regret"),
+        ("runtime", "3.00", "Seconds per trial"),
+    ] {
+        let show = |format| table(&desk, &format!("out --metric {metric} --format {format}"));
+        let text = show("text");
+        for part in [title, paper, "wheel\n", "linear\n", "± sd", "lin-full-post", "se", "paper"] {
+            assert!(text.contains(part), "expected {part:?} in {text}");
+        }
+        assert_eq!(text.contains("mean rank"), metric != "runtime", "{text}");
+        let markdown = show("markdown");
+        assert!(markdown.starts_with("| policy |") && markdown.contains("\n| --- |"), "{markdown}");
+        assert!(markdown.contains(title) && markdown.contains(paper), "{markdown}");
+        let latex = show("latex");
+        assert!(latex.starts_with("\\begin{table}") && latex.ends_with("\\end{table}\n"), "{latex}");
+        assert!(latex.contains(title) && latex.contains(paper), "{latex}");
+        let csv = show("csv");
+        assert!(csv.starts_with("metric,policy,problem,mean,sd,se,n,paper_mean,paper_pm\n"), "{csv}");
+        for (policy, problem) in [("uniform", "wheel"), ("lin-full-post", "linear")] {
+            let row = csv.lines().find(|line| line.starts_with(&format!("{metric},{policy},{problem},")));
+            assert_eq!(row.expect("a row for each").split(',').nth(6), Some("3"), "{csv}");
+        }
+        assert!(csv.contains(paper.trim_end_matches(".00")), "{csv}");
+    }
+    assert_eq!(table(&desk, "out"), table(&desk, "out --metric cumulative --format text"));
+}
+
+#[test]
+fn the_numbers_are_those_of_the_records() {
+    let desk = Desk::new();
+    run(&desk);
+    let rows = desk.rows("out");
+    let mean = |policy: &str| {
+        let of = rows.iter().filter(|row| row.id.policy == policy && row.id.problem == "wheel");
+        of.map(|row| row.outcome.as_ref().unwrap().cumulative_regret).sum::<f64>() / 3.0
+    };
+    let expected = format!("{:.2}", 100.0 * mean("lin-full-post") / mean("uniform"));
+    let text = table(&desk, "out");
+    let wheel: Vec<&str> = text.lines().skip_while(|line| *line != "wheel").take(4).collect();
+    assert!(wheel[2].starts_with("  uniform        100.00 "), "{wheel:?}");
+    let cells: Vec<&str> = wheel[3].split_whitespace().collect();
+    assert_eq!((cells[0], cells[1], cells[5]), ("lin-full-post", expected.as_str(), "3"), "{wheel:?}");
+}
+
+#[test]
+fn neither_data_nor_the_other_files_are_needed() {
+    let desk = Desk::new();
+    let rows: String = (0..80).map(|row| format!("{row},{}\n", row % 2)).collect();
+    let data = desk.write("mine.csv", format!("a,b\n{rows}"));
+    desk.tiny_bench("--csv mine.csv --label b --out out").ok();
+    let before = table(&desk, "out --metric simple");
+    fs::remove_file(data).unwrap();
+    assert_eq!(table(&desk, "out --metric simple"), before);
+    desk.write("copy/trials.csv", desk.read("out/trials.csv"));
+    assert_eq!(table(&desk, "copy --metric simple"), before);
+    assert_eq!(fs::read_dir(desk.path("copy")).unwrap().count(), 1, "a table writes nothing");
+}
+
+#[test]
+fn a_folder_without_trials_is_a_clear_error() {
+    let desk = Desk::new();
+    desk.locus(["table", "nowhere"]).refused(&["`nowhere` holds no trials.csv", "`locus bench --out`"]);
+    fs::create_dir(desk.path("empty")).unwrap();
+    desk.locus(["table", "empty"]).refused(&["`empty` holds no trials.csv"]);
+    desk.tiny_bench("--problems linear --out out").ok();
+    let trials = desk.read("out/trials.csv");
+    desk.write("begun/trials.csv", &trials[..=trials.find('\n').unwrap()]);
+    desk.locus(["table", "begun"]).refused(&["no trial in `begun` has ended yet"]);
+    desk.write("other/trials.csv", "a,b\n1,2\n");
+    desk.locus(["table", "other"])
+        .refused(&["other/trials.csv`, line 1: expected the header `problem,policy"]);
+}
