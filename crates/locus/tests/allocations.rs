@@ -1,9 +1,11 @@
-//! Deciding and learning do not allocate once they are warm.
+//! Deciding, learning and training do not allocate once they are warm.
+
+mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use locus::{Outcome, PolicySpec, Request, Seed, Shape, policies};
+use locus::{Outcome, PolicySpec, Request, Seed, Shape};
 
 struct Counting;
 
@@ -33,21 +35,34 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Allocations of 60 decisions, of 60 lessons without training, and of all rounds of training among them.
+fn allocations(spec: &PolicySpec) -> [usize; 3] {
+    let mut policy = spec.build(Shape::new(20, 5), Seed::new(1)).expect("a policy");
+    let context = [0.5_f32; 20];
+    let mut counts = [0; 3];
+    for round in 0..100 {
+        let before = N_ALLOCATIONS.get();
+        let action = policy.choose(Request { round, context: &context }).expect("a choice").action;
+        let chosen = N_ALLOCATIONS.get();
+        let outcome = Outcome { round, context: &context, action, reward: 1.0 };
+        let is_training = policy.learn(outcome).expect("a lesson").minibatches > 0;
+        let learned = N_ALLOCATIONS.get();
+        if round >= 40 {
+            counts[0] += chosen - before;
+            counts[if is_training { 2 } else { 1 }] += learned - chosen;
+        }
+    }
+    counts
+}
+
 #[test]
-fn decisions_do_not_allocate() {
-    let shape = Shape::new(20, 5);
-    for id in policies().iter().map(|info| info.id) {
-        let mut policy = id.parse::<PolicySpec>().unwrap().build(shape, Seed::new(1)).unwrap();
-        let context = [0.5_f32; 20];
-        let mut decide = |rounds: std::ops::Range<u64>| {
-            let before = N_ALLOCATIONS.get();
-            for round in rounds {
-                let action = policy.choose(Request { round, context: &context }).unwrap().action;
-                policy.learn(Outcome { round, context: &context, action, reward: 1.0 }).unwrap();
-            }
-            N_ALLOCATIONS.get() - before
-        };
-        decide(0..50);
-        assert_eq!(decide(50..100), 0, "{id}");
+fn decisions_and_minibatches_do_not_allocate() {
+    let [few, many] =
+        ["2", "20"].map(|n| common::small_policies(&[("minibatches", n), ("replay_capacity", "30")]));
+    for (few, many) in few.iter().zip(&many) {
+        let (few_counts, many_counts) = (allocations(few), allocations(many));
+        assert_eq!(few_counts[..2], [0, 0], "{few}");
+        // A round of training may allocate, but no more for more minibatches.
+        assert_eq!(few_counts[2], many_counts[2], "{many}");
     }
 }

@@ -3,10 +3,12 @@
 // The helpers of tests may unwrap as the tests do.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::path::Path;
 use std::process::Command;
 
-use locus::{Outcome, Policy, PolicySpec, Request, Seed, Shape, load, policies};
+use locus::{Outcome, Policy, PolicySpec, Request, Seed, Shape, load};
 
 const SHAPE: Shape = Shape::new(12, 4);
 /// Names the saved policy to a child process.
@@ -37,8 +39,8 @@ fn child() {
 fn a_policy_carries_on_in_a_new_process_without_a_trace() {
     let folder = std::env::temp_dir().join(format!("locus-resume-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    for id in policies().iter().map(|info| info.id) {
-        let spec: PolicySpec = id.parse().unwrap();
+    for spec in common::small_policies(&[]) {
+        let id = spec.id();
         let uninterrupted = play(&mut *spec.build(SHAPE, Seed::new(1)).unwrap(), 0..1000);
 
         let mut policy = spec.build(SHAPE, Seed::new(1)).unwrap();

@@ -65,12 +65,12 @@ impl Dense {
         self.activation
     }
 
-    /// Where the weights [in, out] are.
+    /// Where the weights are, `[in, out]`.
     pub fn weights(&self) -> Range<usize> {
         self.weights.clone()
     }
 
-    /// Where the biases [out] are.
+    /// Where the biases are.
     pub fn bias(&self) -> Range<usize> {
         self.bias.clone()
     }

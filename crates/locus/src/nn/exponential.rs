@@ -29,6 +29,7 @@ const ROUND: f32 = 12_582_912.0;
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;
 
+/// The polynomial is that of the Cephes library.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     // Comparisons are such that a NaN takes neither bound and goes on to the polynomial.
@@ -42,7 +43,7 @@ fn exp(x: f32) -> f32 {
     p = p * r + 8.333_452e-3;
     p = p * r + 4.166_579_6e-2;
     p = p * r + 1.666_666_5e-1;
-    p = p * r + 5.000_000_1e-1;
+    p = p * r + 0.5;
     let mantissa = p * r * r + r + 1.0;
     // Two factors, since 2¹²⁸ is beyond what one can hold.
     let exponent = rounded.to_bits().wrapping_sub(ROUND.to_bits()) as i32;

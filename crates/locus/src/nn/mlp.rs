@@ -62,7 +62,7 @@ impl Mlp {
         }
     }
 
-    /// Adds the gradients of all layers, given [`MlpWork::output_gradient`]; passes the gradient of the input on.
+    /// Adds the gradients of all layers, given that of the output ([`MlpWork::output_and_gradient`]); passes the gradient of the input on.
     ///
     /// If the last layer has a ReLU, the output gradient must be that of its sums, as [`InputGradient::BeforeRelu`] of
     /// the nets that follow gives it.

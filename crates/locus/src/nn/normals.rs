@@ -90,7 +90,7 @@ fn next(state: &mut [[u32; LANES]; 4]) -> [u32; LANES] {
     words
 }
 
-/// Natural logarithm of a positive, normal number.
+/// Natural logarithm of a positive, normal number; the polynomials here are those of the Cephes library.
 #[inline(always)]
 fn ln(x: f32) -> f32 {
     // x = m·2ᵉ with m from √½ to √2.
@@ -105,7 +105,7 @@ fn ln(x: f32) -> f32 {
     p = p * m - 1.666_805_7e-1;
     p = p * m + 2.000_071_4e-1;
     p = p * m - 2.499_999_4e-1;
-    p = p * m + 3.333_333_1e-1;
+    p = p * m + 3.333_333e-1;
     let square = m * m;
     let small = p * m * square + exponent * -2.121_944_4e-4 - 0.5 * square;
     small + m + exponent * 0.693_359_4

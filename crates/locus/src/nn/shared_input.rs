@@ -72,7 +72,7 @@ impl SharedInput {
         self.shared_weights.start..self.own_weights.end
     }
 
-    /// Where the biases [out] are.
+    /// Where the biases are.
     pub fn bias(&self) -> Range<usize> {
         self.bias.clone()
     }

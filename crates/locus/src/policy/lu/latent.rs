@@ -34,6 +34,7 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// Computes Σ log q(z | x) for the z just drawn. Adds `weight` times its gradients to the parameters' gradients, as far
     /// as they do not go through z, and to `dz`.
+    #[expect(clippy::too_many_arguments, reason = "what a step of training consists of")]
     fn add_log_q(
         &self,
         parameters: &[f32],

@@ -81,7 +81,7 @@ impl<Q: Latent> Parts<Q> {
         Self { shape, shared, latent, decoder, reward_std, log_prior_std, n_parameters: layout.len() }
     }
 
-    fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
+    pub(super) fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
         self.latent.initialize(parameters, rng);
         self.decoder.initialize(parameters, rng);
         let Shared { reward_std, reward_std_spread, reward_std_scale, reward_std_floor, prior_std, .. } =

@@ -1,3 +1,4 @@
 //! The LU policies against known answers, finite differences and known distributions.
 
+mod differences;
 mod golden;
