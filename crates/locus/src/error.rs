@@ -45,6 +45,12 @@ pub enum Error {
         /// The reward.
         found: f64,
     },
+    /// The policy decides without expecting rewards, so none can be drawn.
+    #[error("policy `{policy}` has no idea of rewards to draw from")]
+    NoRewards {
+        /// The policy.
+        policy: String,
+    },
     /// The text does not name a policy: `id[@preset][key=value,…]` was expected.
     #[error("policy `{text}`: {problem}; expected `id`, `id@preset` or `id[key=value,…]`")]
     PolicySyntax {

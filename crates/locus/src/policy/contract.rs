@@ -120,6 +120,40 @@ fn snapshots_decide_alike_on_every_thread_and_do_not_learn() {
     }
 }
 
+/// Draws are made as decisions are: an action wins as often in one as in the other. Bounds are five standard deviations
+/// of the difference of two proportions of 2000: by chance once in 100 000 seeds for all policies.
+#[test]
+fn drawn_rewards_win_as_often_as_decisions_choose() {
+    const N: usize = 2000;
+    for spec in specs() {
+        let mut policy = build(&spec, 1);
+        play(&mut *policy, 0..60);
+        let context = round(3).0;
+        let rewards = match policy.sample_rewards(0, &vec![context.as_slice(); N]) {
+            Ok(rewards) => rewards,
+            Err(error) => {
+                assert!(matches!(error, Error::NoRewards { .. }), "{spec}: {error}");
+                continue;
+            }
+        };
+        assert_eq!(rewards.len(), N * SHAPE.n_actions);
+        let (mut drawn, mut chosen) = ([0_usize; SHAPE.n_actions], [0_usize; SHAPE.n_actions]);
+        rewards.chunks(SHAPE.n_actions).for_each(|rewards| drawn[thompson::highest(rewards).unwrap()] += 1);
+        for round in 100..100 + N as u64 {
+            chosen[policy.choose(Request { round, context: &context }).unwrap().action] += 1;
+        }
+        for (drawn, chosen) in drawn.iter().zip(chosen) {
+            let bound = 5.0 * ((drawn + chosen) as f64).sqrt() + 1.0;
+            assert!((*drawn as f64 - chosen as f64).abs() < bound, "{spec}: {drawn} {chosen}");
+        }
+        assert_eq!(rewards, policy.snapshot().sample_rewards(0, &vec![context.as_slice(); N]).unwrap());
+        assert!(policy.sample_rewards(0, &[]).unwrap().is_empty());
+        assert!(
+            policy.sample_rewards(0, &[&context, &context[1..]]).is_err_and(|error| error.is_invalid_input())
+        );
+    }
+}
+
 #[test]
 fn saving_and_loading_leaves_no_trace() {
     for spec in specs() {

@@ -93,17 +93,19 @@ impl RewardModel for LinFullPost {
 
     fn draw(
         &self,
-        context: &[f32],
+        contexts: &[&[f32]],
         rng: &mut Rng,
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let dim = self.features.len();
-        let [features, work, deviations] = scratch.doubles([dim, dim, rewards.len()]);
-        with_intercept(context, features);
-        self.draw_deviations(rng, deviations)?;
-        for ((posterior, reward), deviation) in self.actions.iter().zip(rewards).zip(deviations) {
-            *reward = posterior.predict(features) + *deviation * posterior.leverage(features, work).sqrt();
+        let (dim, n_actions) = (self.features.len(), self.actions.len());
+        let [features, work, deviations] = scratch.doubles([dim, dim, n_actions]);
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
+            with_intercept(context, features);
+            self.draw_deviations(rng, deviations)?;
+            for ((posterior, reward), deviation) in self.actions.iter().zip(rewards).zip(&*deviations) {
+                *reward = posterior.predict(features) + deviation * posterior.leverage(features, work).sqrt();
+            }
         }
         Ok(())
     }
@@ -212,7 +214,7 @@ mod tests {
                 let stream = Seed::new(seed).stream("choose", round);
                 let (chosen, drawn) = Scratch::with(|scratch| {
                     let chosen = policy.model().choose(&context, &mut stream.clone(), scratch, n_actions);
-                    policy.model().draw(&context, &mut stream.clone(), scratch, &mut rewards).unwrap();
+                    policy.model().draw(&[&context], &mut stream.clone(), scratch, &mut rewards).unwrap();
                     (chosen, highest(&rewards))
                 });
                 prop_assert_eq!(chosen, drawn);
@@ -243,8 +245,10 @@ mod tests {
             let mut rewards = [0.0; 3];
             let mut by_rewards: Vec<f64> = (0..N_DRAWS)
                 .map(|_| {
-                    Scratch::with(|scratch| policy.model().draw(&context, &mut rng, scratch, &mut rewards))
-                        .unwrap();
+                    Scratch::with(|scratch| {
+                        policy.model().draw(&[&context], &mut rng, scratch, &mut rewards)
+                    })
+                    .unwrap();
                     rewards[action]
                 })
                 .collect();

@@ -26,6 +26,15 @@ pub trait Choose: Send + Sync {
     /// Decides for one request. **Samples**, from the stream of its seed for the request's round. Does not
     /// block, and does not allocate once its thread has made a decision of this size.
     fn choose(&self, request: Request<'_>) -> Result<Choice, Error>;
+
+    /// Draws every action's mean reward for each context, as a decision would: the rewards of a context side by side,
+    /// one context after another. **Samples**, from the stream `"sample"` of `round`. Allocates.
+    ///
+    /// Give one context many times to see its distribution, or many contexts once each. A policy that expects no
+    /// rewards fails with [`Error::NoRewards`].
+    fn sample_rewards(&self, _round: u64, _contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
+        Err(Error::NoRewards { policy: self.name().to_owned() })
+    }
 }
 
 /// A decision rule that learns from bandit feedback.

@@ -27,10 +27,11 @@ pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
     /// How the policy around the model behaves.
     fn plan(config: &Self::Config) -> Plan;
 
-    /// One posterior draw of every action's mean reward, into `rewards` (A of them). **Samples.**
+    /// One posterior draw of every action's mean reward for each context, into `rewards`: the A rewards of a context side
+    /// by side. The same context given twice is drawn for twice. **Samples.**
     fn draw(
         &self,
-        context: &[f32],
+        contexts: &[&[f32]],
         rng: &mut Rng,
         scratch: &mut Scratch,
         rewards: &mut [f64],
@@ -49,7 +50,7 @@ pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
     ) -> Result<usize, Breakdown> {
         let mut rewards = std::mem::take(&mut scratch.rewards);
         rewards.resize(n_actions, 0.0);
-        let choice = self.draw(context, rng, scratch, &mut rewards).and_then(|()| highest(&rewards));
+        let choice = self.draw(&[context], rng, scratch, &mut rewards).and_then(|()| highest(&rewards));
         scratch.rewards = rewards;
         choice
     }
@@ -216,6 +217,20 @@ impl<M: RewardModel> Choose for Decider<M> {
                 .map_err(|breakdown| breakdown.in_round(request.round))?;
         Ok(Choice { action, propensity: Propensity::Unknown })
     }
+
+    fn sample_rewards(&self, round: u64, contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
+        contexts.iter().try_for_each(|context| self.shape.check_context(context))?;
+        let n_actions = self.shape.n_actions;
+        let mut rewards = vec![0.0; contexts.len() * n_actions];
+        if contexts.is_empty() {
+            return Ok(rewards);
+        }
+        let mut rng = self.seed.stream("sample", round);
+        Scratch::with(|scratch| self.model.draw(contexts, &mut rng, scratch, &mut rewards))
+            .and_then(|()| rewards.chunks_exact(n_actions).try_for_each(|drawn| highest(drawn).map(|_| ())))
+            .map_err(|breakdown| breakdown.in_round(round))?;
+        Ok(rewards)
+    }
 }
 
 impl<M: RewardModel> Choose for Thompson<M> {
@@ -229,6 +244,10 @@ impl<M: RewardModel> Choose for Thompson<M> {
 
     fn choose(&self, request: Request<'_>) -> Result<Choice, Error> {
         self.decider.choose(request)
+    }
+
+    fn sample_rewards(&self, round: u64, contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
+        self.decider.sample_rewards(round, contexts)
     }
 }
 

@@ -18,7 +18,7 @@ use super::settings::{KlWeight, LatentInput, StdScale, sizes};
 use crate::config::Config;
 use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::policy::FitReport;
-use crate::policy::thompson::{Breakdown, Plan, RewardModel, highest};
+use crate::policy::thompson::{Breakdown, Plan, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
@@ -366,23 +366,28 @@ impl<C: LuConfig> RewardModel for Lu<C> {
 
     fn draw(
         &self,
-        context: &[f32],
+        contexts: &[&[f32]],
         rng: &mut Rng,
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
-        work.inputs.reshape(self.parts.shape.n_features + self.parts.shared.latent_dim, 1);
-        for (feature, &value) in context.iter().enumerate() {
-            work.inputs.line_mut(feature)[0] = value;
+        let Shape { n_features, n_actions } = self.parts.shape;
+        work.inputs.reshape(n_features + self.parts.shared.latent_dim, contexts.len());
+        for feature in 0..n_features {
+            for (place, context) in work.inputs.line_mut(feature).iter_mut().zip(contexts) {
+                *place = context[feature];
+            }
         }
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
         let (mean, std) =
             if self.parts.shared.is_reward_scaled { self.scaling.mean_and_std() } else { (0.0, 1.0) };
-        for (action, reward) in rewards.iter_mut().enumerate() {
-            *reward = mean + std * f64::from(work.decoder.output().line(action)[0]);
+        for (column, rewards) in rewards.chunks_exact_mut(n_actions).enumerate() {
+            for (action, reward) in rewards.iter_mut().enumerate() {
+                *reward = mean + std * f64::from(work.decoder.output().line(action)[column]);
+            }
         }
-        highest(rewards).map(|_| ())
+        Ok(())
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {

@@ -47,13 +47,13 @@ impl RewardModel for Notes {
 
     fn draw(
         &self,
-        context: &[f32],
+        contexts: &[&[f32]],
         rng: &mut Rng,
         _scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         rewards.iter_mut().for_each(|reward| *reward = rng.normal());
-        if context[0] < 0.0 {
+        if contexts[0][0] < 0.0 {
             rewards[1] = f64::NAN;
         }
         Ok(())
