@@ -14,6 +14,7 @@
 mod adam;
 mod dense;
 mod exponential;
+mod low_rank;
 mod mlp;
 mod normals;
 mod panel;
@@ -23,6 +24,7 @@ mod shared_input;
 pub use adam::Adam;
 pub use dense::{Activation, Dense, InputGradient};
 pub use exponential::{exp_lanes, exp_slice};
+pub use low_rank::LowRank;
 pub use mlp::{Mlp, MlpWork};
 pub use normals::Normals;
 pub use panel::{LANES, Lines, LinesMut, Panel};

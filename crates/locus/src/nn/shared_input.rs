@@ -98,16 +98,20 @@ impl SharedInput {
         }
     }
 
-    /// y [out, columns] of own inputs o [own, columns] on a base.
+    /// Where the weights of the own inputs are.
+    pub fn own_weights(&self) -> Range<usize> {
+        self.own_weights.clone()
+    }
+
+    /// y [out, columns] of own inputs o [own, columns] on a base, given the weights of the own inputs.
     pub fn forward(
         &self,
-        parameters: &[f32],
+        weights: &[f32],
         own: Lines<'_>,
         base: Lines<'_>,
         sharing: Sharing,
         mut y: LinesMut<'_>,
     ) {
-        let weights = &parameters[self.own_weights.clone()];
         if own.n_columns() == 1 {
             product_of_one(weights, own.data, y.data);
             for (place, base) in y.data.iter_mut().zip(base.data) {
@@ -119,16 +123,16 @@ impl SharedInput {
         }
     }
 
-    /// Adds the gradients of the own weights, and that of the base to `base_gradient` [out, N], given that of the sums.
+    /// Adds the gradient of the own weights, and that of the base to `base_gradient` [out, N], given that of the sums.
     pub fn backward(
         &self,
-        gradients: &mut [f32],
+        weight_gradient: &mut [f32],
         own: Lines<'_>,
         dy: Lines<'_>,
         sharing: Sharing,
         base_gradient: &mut Panel,
     ) {
-        add_outer(own, dy, &mut gradients[self.own_weights.clone()]);
+        add_outer(own, dy, weight_gradient);
         let stride = base_gradient.stride();
         let lines = base_gradient.all_mut().data.chunks_exact_mut(stride);
         for (line, dy) in lines.zip(dy.data.chunks_exact(dy.stride)) {

@@ -16,7 +16,7 @@ const SMALL: [(&str, &str); 9] = [
     ("encoder_layers", "8x7"),
     ("head_layers", "9"),
     ("decoder_layers", "6"),
-    ("psi_layers", "10"),
+    ("psi_layers", "4"),
     ("scale_layers", "11"),
     ("extra_draws", "3"),
     ("batch_size", "20"),

@@ -144,6 +144,8 @@ lu_config! {
         extra_draws: u32 = 50, Range::from(1.0, 10_000.0), "paper, appendix A";
         /// Standard deviation of the noise that ψ is made of
         noise_std: f64 = 2.0, Range::above(0.0, 1e6), "paper, section 3.3";
+        /// Whether training draws the noise from as few numbers as matter, where the context is wider than the first layer
+        low_rank_noise: Switch = Switch::On, Range::ANY, "our addition: the same distribution, quicker";
         /// Learning rate of Adam
         learning_rate: f64 = 1e-3, Range::above(0.0, 10.0), "paper, section 4; authors' program";
         /// s, the prior's standard deviation, at the start

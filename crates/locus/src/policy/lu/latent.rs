@@ -21,6 +21,9 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
     /// Draws its parameters' initial values.
     fn initialize(&self, parameters: &mut [f32], rng: &mut Rng);
 
+    /// Makes ready for a minibatch of training; decisions do without.
+    fn prepare(&self, _parameters: &[f32], _work: &mut Self::Work) {}
+
     /// Draws z [H, N] for inputs x [C, N].
     fn sample(
         &self,

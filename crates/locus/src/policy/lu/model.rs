@@ -404,6 +404,7 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         let mut total = 0.0;
         for _ in 0..minibatches {
             self.gather(replay, rng, &mut work);
+            self.parts.latent.prepare(&self.parameters, &mut work.latent);
             self.parts.forward(&self.parameters, &mut normals, &mut work);
             let loss = self.parts.loss(&self.parameters, kl_weight, &mut normals, &mut work);
             if !loss.is_finite() {

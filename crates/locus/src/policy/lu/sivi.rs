@@ -10,10 +10,10 @@ use multiversion::multiversion;
 
 use super::config::LuSiviConfig;
 use super::latent::{Latent, Noise};
-use super::settings::sizes;
+use super::settings::{Switch, sizes};
 use crate::nn::{
-    Activation, InputGradient, LANES, Layout, Lines, Mlp, MlpWork, Panel, SharedInput, Sharing, exp_lanes,
-    exp_slice,
+    Activation, InputGradient, LANES, Layout, Lines, LowRank, Mlp, MlpWork, Panel, SharedInput, Sharing,
+    exp_lanes, exp_slice,
 };
 use crate::{Rng, Shape};
 
@@ -28,6 +28,8 @@ pub struct Sivi {
     std_factor: f32,
     noise_std: f32,
     n_extra_draws: usize,
+    /// Whether training draws as many noise numbers as the first layer has outputs, where the context has more.
+    is_low_rank: bool,
 }
 
 /// What a forward pass leaves.
@@ -53,6 +55,15 @@ pub struct SiviWork {
     extra: Draws,
     /// log-weights, then weights, of the extra draws of a tile.
     weights: Vec<[f32; LANES]>,
+    /// In training with low-rank noise: what stands in for the noise's weights.
+    low_rank: Option<LowRank>,
+}
+
+impl SiviWork {
+    /// How many numbers the noise of a draw has.
+    fn noise_len(&self, sivi: &Sivi, n_features: usize) -> usize {
+        if self.low_rank.is_some() { sivi.first.n_out() } else { n_features }
+    }
 }
 
 /// Some draws of ψ on their way through the net.
@@ -69,17 +80,28 @@ const NEGLIGIBLE: f32 = 1e-18;
 
 impl Sivi {
     /// ψ [H, columns] of noise on the base; it is then `draws.rest`'s output.
-    fn psi(&self, parameters: &[f32], noise: &Panel, base: &Panel, sharing: Sharing, draws: &mut Draws) {
+    fn psi(
+        &self,
+        parameters: &[f32],
+        low_rank: Option<&LowRank>,
+        noise: &Panel,
+        base: &Panel,
+        sharing: Sharing,
+        draws: &mut Draws,
+    ) {
         draws.hidden.reshape(self.first.n_out(), noise.n_columns());
-        self.first.forward(parameters, noise.all(), base.all(), sharing, draws.hidden.all_mut());
+        let weights = low_rank.map_or(&parameters[self.first.own_weights()], LowRank::weights);
+        self.first.forward(weights, noise.all(), base.all(), sharing, draws.hidden.all_mut());
         self.rest.forward(parameters, draws.hidden.all(), &mut draws.rest);
     }
 
     /// Adds the gradients of what [`Sivi::psi`] computed, given that of ψ in `draws.rest`.
+    #[expect(clippy::too_many_arguments, reason = "what a backward pass consists of")]
     fn psi_backward(
         &self,
         parameters: &[f32],
         gradients: &mut [f32],
+        low_rank: Option<&mut LowRank>,
         noise: &Panel,
         sharing: Sharing,
         draws: &mut Draws,
@@ -89,7 +111,11 @@ impl Sivi {
         hidden_gradient.reshape(self.first.n_out(), noise.n_columns());
         let to_hidden = InputGradient::BeforeRelu(hidden_gradient.all_mut());
         self.rest.backward(parameters, gradients, hidden.all(), rest, to_hidden);
-        self.first.backward(gradients, noise.all(), hidden_gradient.all(), sharing, base_gradient);
+        let weight_gradient = match low_rank {
+            Some(low_rank) => low_rank.gradient_mut(),
+            None => &mut gradients[self.first.own_weights()],
+        };
+        self.first.backward(weight_gradient, noise.all(), hidden_gradient.all(), sharing, base_gradient);
     }
 }
 
@@ -108,6 +134,7 @@ impl Latent for Sivi {
             std_factor: config.shared().latent_std_factor,
             noise_std: config.noise_std as f32,
             n_extra_draws: config.extra_draws as usize,
+            is_low_rank: config.low_rank_noise == Switch::On && n_features > psi[1],
         }
     }
 
@@ -115,6 +142,13 @@ impl Latent for Sivi {
         self.first.initialize(parameters, rng);
         self.rest.initialize(parameters, rng);
         self.scale.initialize(parameters, rng);
+    }
+
+    fn prepare(&self, parameters: &[f32], work: &mut SiviWork) {
+        if self.is_low_rank {
+            let low_rank = work.low_rank.get_or_insert_default();
+            low_rank.prepare(&parameters[self.first.own_weights()], self.first.n_out());
+        }
     }
 
     fn sample(
@@ -130,9 +164,10 @@ impl Latent for Sivi {
         let latent_dim = self.rest.n_out();
         work.base.reshape(self.first.n_out(), n_columns);
         self.first.base(parameters, x, work.base.all_mut());
-        work.own_noise.reshape(x.n_features(), n_columns);
+        work.own_noise.reshape(work.noise_len(self, x.n_features()), n_columns);
         noise.own_draw(&mut work.own_noise, self.noise_std);
-        self.psi(parameters, &work.own_noise, &work.base, Sharing::ONE_TO_ONE, &mut work.own);
+        let SiviWork { low_rank, own_noise, base, own, .. } = work;
+        self.psi(parameters, low_rank.as_ref(), own_noise, base, Sharing::ONE_TO_ONE, own);
         self.scale.forward(parameters, x, &mut work.scale);
         for panel in [&mut work.latent_noise, &mut work.inverse_std, &mut work.z] {
             panel.reshape(latent_dim, n_columns);
@@ -169,7 +204,7 @@ impl Latent for Sivi {
         work.base_gradient.reshape(self.first.n_out(), n);
         work.base_gradient.fill(0.0);
         work.log_std_gradient.reshape(latent_dim, n);
-        work.extra_noise.reshape(x.n_features(), n_draws * LANES);
+        work.extra_noise.reshape(work.noise_len(self, x.n_features()), n_draws * LANES);
         work.weights.resize(n_draws, [0.0; LANES]);
         let outputs: f64 = work.scale.output().all().iter().flatten().map(|&output| f64::from(output)).sum();
         let mut log_q = -f64::from(self.std_factor) * outputs - n as f64 * ((n_draws + 1) as f64).ln();
@@ -177,7 +212,8 @@ impl Latent for Sivi {
             let n_rows = LANES.min(n - first);
             noise.extra_draws(first, n_rows, &mut work.extra_noise, self.noise_std);
             let sharing = Sharing { first, period: LANES };
-            self.psi(parameters, &work.extra_noise, &work.base, sharing, &mut work.extra);
+            let SiviWork { low_rank, extra_noise, base, extra, .. } = work;
+            self.psi(parameters, low_rank.as_ref(), extra_noise, base, sharing, extra);
             let (psi, psi_gradient) = work.extra.rest.output_and_gradient();
             let log_sums = mixture(
                 MixtureTile {
@@ -195,8 +231,9 @@ impl Latent for Sivi {
                 &mut work.weights,
             );
             log_q += log_sums[..n_rows].iter().map(|&sum| f64::from(sum)).sum::<f64>();
-            let SiviWork { extra_noise, extra, base_gradient, .. } = work;
-            self.psi_backward(parameters, gradients, extra_noise, sharing, extra, base_gradient);
+            let SiviWork { low_rank, extra_noise, extra, base_gradient, .. } = work;
+            let low_rank = low_rank.as_mut();
+            self.psi_backward(parameters, gradients, low_rank, extra_noise, sharing, extra, base_gradient);
         }
         // The −Σ log σ of every component.
         work.log_std_gradient.all_mut().iter_mut().flatten().for_each(|gradient| *gradient -= weight);
@@ -219,6 +256,7 @@ impl Latent for Sivi {
             inverse_std,
             latent_noise,
             log_std_gradient,
+            low_rank,
             ..
         } = work;
         let (_, psi_gradient) = own.rest.output_and_gradient();
@@ -236,7 +274,12 @@ impl Latent for Sivi {
         }
         psi_gradient.clear_padding();
         scale_gradient.clear_padding();
-        self.psi_backward(parameters, gradients, own_noise, Sharing::ONE_TO_ONE, own, base_gradient);
+        let sharing = Sharing::ONE_TO_ONE;
+        self.psi_backward(parameters, gradients, low_rank.as_mut(), own_noise, sharing, own, base_gradient);
+        if let Some(low_rank) = low_rank {
+            let places = self.first.own_weights();
+            low_rank.finish(&parameters[places.clone()], &mut gradients[places]);
+        }
         base_gradient.clear_padding();
         self.first.backward_base(gradients, x, base_gradient.all());
         self.scale.backward(parameters, gradients, x, scale, InputGradient::None);

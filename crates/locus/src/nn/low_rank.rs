@@ -1,0 +1,180 @@
+//! The same noise from fewer numbers.
+//!
+//! A layer that sees noise ε ~ N(0, σ²I) of C numbers through weights W [C, h] sees Wᵀε, which is N(0, σ²WᵀW). With
+//! `WᵀW = RᵀR` that is Rᵀu for u ~ N(0, σ²I) of h numbers, which is cheaper where C is larger than h. Where a gradient
+//! of W is wanted, ε is known to be Qu in the mean, `Q = WR⁻¹`: with G = Σ u·δᵀ the gradient of R, that of W is Q·G, the
+//! conditional expectation of the plain one, whose variance it never exceeds.
+
+use multiversion::multiversion;
+
+/// R of some weights, and the gradient that gathers there.
+#[derive(Clone, Debug, Default)]
+pub struct LowRank {
+    n_out: usize,
+    /// R [h, h], upper triangular.
+    factor: Vec<f64>,
+    narrow_factor: Vec<f32>,
+    /// G [h, h]
+    gradient: Vec<f32>,
+    solved: Vec<f64>,
+}
+
+impl LowRank {
+    /// Takes the factor of weights [C, h], and sets the gradient to 0.
+    pub fn prepare(&mut self, weights: &[f32], n_out: usize) {
+        self.n_out = n_out;
+        for list in [&mut self.factor, &mut self.solved] {
+            list.clear();
+            list.resize(n_out * n_out, 0.0);
+        }
+        self.gradient.clear();
+        self.gradient.resize(n_out * n_out, 0.0);
+        gram(weights, n_out, &mut self.factor);
+        cholesky(&mut self.factor, n_out);
+        self.narrow_factor.clear();
+        self.narrow_factor.extend(self.factor.iter().map(|&entry| entry as f32));
+    }
+
+    /// R, as weights [h, h] for noise of h numbers.
+    pub fn weights(&self) -> &[f32] {
+        &self.narrow_factor
+    }
+
+    /// Where the gradient of [`LowRank::weights`] is added up.
+    pub fn gradient_mut(&mut self) -> &mut [f32] {
+        &mut self.gradient
+    }
+
+    /// Adds W·R⁻¹·G to the gradient of the weights [C, h].
+    pub fn finish(&mut self, weights: &[f32], gradient: &mut [f32]) {
+        let n = self.n_out;
+        for (solved, entry) in self.solved.iter_mut().zip(&self.gradient) {
+            *solved = f64::from(*entry);
+        }
+        back_substitute(&self.factor, &mut self.solved, n);
+        let solved: Vec<f32> = self.solved.iter().map(|&entry| entry as f32).collect();
+        add_product(weights, &solved, gradient, n);
+    }
+}
+
+/// The upper triangle of WᵀW.
+#[multiversion(targets = "simd")]
+fn gram(weights: &[f32], n: usize, gram: &mut [f64]) {
+    for row in weights.chunks_exact(n) {
+        for i in 0..n {
+            let left = f64::from(row[i]);
+            for (entry, right) in gram[i * n + i..(i + 1) * n].iter_mut().zip(&row[i..]) {
+                *entry += left * f64::from(*right);
+            }
+        }
+    }
+}
+
+/// Puts the upper triangular R of S = RᵀR in the place of S's upper triangle.
+///
+/// Directions in which the weights have no extent get rows of zeros: no noise, no gradient.
+#[multiversion(targets = "simd")]
+fn cholesky(matrix: &mut [f64], n: usize) {
+    let largest = (0..n).map(|i| matrix[i * n + i]).fold(0.0, f64::max);
+    for i in 0..n {
+        let (above, below) = matrix.split_at_mut((i + 1) * n);
+        let row = &mut above[i * n..];
+        let pivot = row[i];
+        let scale = if pivot > 1e-14 * largest { 1.0 / pivot.sqrt() } else { 0.0 };
+        row[i..].iter_mut().for_each(|entry| *entry *= scale);
+        for j in i + 1..n {
+            let factor = row[j];
+            let other = &mut below[(j - i - 1) * n..][..n];
+            for (entry, right) in other[j..].iter_mut().zip(&row[j..]) {
+                *entry -= factor * right;
+            }
+        }
+    }
+}
+
+/// Solves RX = G, given G in `solution`.
+#[multiversion(targets = "simd")]
+fn back_substitute(factor: &[f64], solution: &mut [f64], n: usize) {
+    for i in (0..n).rev() {
+        let (known, rest) = solution.split_at_mut((i + 1) * n);
+        let row = &mut known[i * n..];
+        for j in i + 1..n {
+            let entry = factor[i * n + j];
+            for (place, solved) in row.iter_mut().zip(&rest[(j - i - 1) * n..][..n]) {
+                *place -= entry * solved;
+            }
+        }
+        let diagonal = factor[i * n + i];
+        let scale = if diagonal > 0.0 { 1.0 / diagonal } else { 0.0 };
+        row.iter_mut().for_each(|place| *place *= scale);
+    }
+}
+
+/// `D += W·M`: W [C, n], M [n, n].
+#[multiversion(targets = "simd")]
+fn add_product(weights: &[f32], matrix: &[f32], sum: &mut [f32], n: usize) {
+    for (weights, sum) in weights.chunks_exact(n).zip(sum.chunks_exact_mut(n)) {
+        for (weight, row) in weights.iter().zip(matrix.chunks_exact(n)) {
+            for (place, entry) in sum.iter_mut().zip(row) {
+                *place += weight * entry;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Seed;
+
+    fn random(n: usize, seed: u64) -> Vec<f32> {
+        let mut rng = Seed::new(seed).stream("test", 0);
+        (0..n).map(|_| rng.normal() as f32).collect()
+    }
+
+    #[test]
+    fn the_factor_has_the_same_products_as_the_weights() {
+        let (c, n) = (23, 7);
+        let mut weights = random(c * n, 1);
+        // One column that is another's double: the factor has no full rank.
+        weights.chunks_exact_mut(n).for_each(|row| row[4] = 2.0 * row[1]);
+        let mut low_rank = LowRank::default();
+        low_rank.prepare(&weights, n);
+        let factor = low_rank.weights();
+        for i in 0..n {
+            for j in 0..n {
+                let sum = |list: &[f32]| -> f64 {
+                    list.chunks_exact(n).map(|row| f64::from(row[i]) * f64::from(row[j])).sum()
+                };
+                assert!((sum(factor) - sum(&weights)).abs() < 1e-4, "{i} {j}");
+            }
+        }
+    }
+
+    /// The gradient is the conditional expectation of the plain one: given Qᵀε = u, E[ε·δᵀ] = Q·u·δᵀ.
+    #[test]
+    fn the_gradient_is_that_of_the_noise_that_matters() {
+        let (c, n) = (11, 4);
+        let weights = random(c * n, 2);
+        let mut low_rank = LowRank::default();
+        low_rank.prepare(&weights, n);
+        // δ is any function of a = Wᵀε; here a itself, for which the mean of ε·aᵀ is W.
+        let mut rng = Seed::new(3).stream("test", 0);
+        let n_draws = 200_000;
+        let factor = low_rank.weights().to_vec();
+        for _ in 0..n_draws {
+            let u: Vec<f32> = (0..n).map(|_| rng.normal() as f32).collect();
+            let a: Vec<f32> = (0..n).map(|j| (0..n).map(|k| factor[k * n + j] * u[k]).sum()).collect();
+            for k in 0..n {
+                for j in 0..n {
+                    low_rank.gradient_mut()[k * n + j] += u[k] * a[j] / n_draws as f32;
+                }
+            }
+        }
+        let mut gradient = vec![0.0; c * n];
+        low_rank.finish(&weights, &mut gradient);
+        for (found, expected) in gradient.iter().zip(&weights) {
+            assert!((found - expected).abs() < 0.03, "{found} {expected}");
+        }
+    }
+}
