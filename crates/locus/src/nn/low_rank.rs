@@ -165,10 +165,8 @@ mod tests {
         for _ in 0..n_draws {
             let u: Vec<f32> = (0..n).map(|_| rng.normal() as f32).collect();
             let a: Vec<f32> = (0..n).map(|j| (0..n).map(|k| factor[k * n + j] * u[k]).sum()).collect();
-            for k in 0..n {
-                for j in 0..n {
-                    low_rank.gradient_mut()[k * n + j] += u[k] * a[j] / n_draws as f32;
-                }
+            for (row, u) in low_rank.gradient_mut().chunks_exact_mut(n).zip(&u) {
+                row.iter_mut().zip(&a).for_each(|(place, a)| *place += u * a / n_draws as f32);
             }
         }
         let mut gradient = vec![0.0; c * n];
