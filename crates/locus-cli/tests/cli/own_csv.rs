@@ -57,6 +57,21 @@ fn a_table_becomes_a_problem_called_by_its_file() {
     assert!(learned < uniform / 2.0, "{learned} of 30 wrong, uniform {uniform}");
 }
 
+/// Eight seconds in tenths: all 80 times are one number in f32, yet their halves can be told apart.
+#[test]
+fn times_of_today_are_told_apart() {
+    let desk = Desk::new();
+    let row = |i: usize| {
+        let half = if i < 40 { "early" } else { "late" };
+        format!("{}.{},{half}\n", 1_763_240_000 + i / 10, i % 10)
+    };
+    desk.write("times.csv", format!("t,half\n{}", (0..80).map(row).collect::<String>()));
+    bench(&desk, "times.csv", "half", "out").ok();
+    let wrong = |policy| desk.regrets("out", &id(policy, "times", 0))[20..].iter().sum::<f64>();
+    let (learned, uniform) = (wrong("lin-full-post"), wrong("uniform"));
+    assert!(learned < uniform / 2.0, "{learned} of 40 wrong, uniform {uniform}");
+}
+
 #[test]
 fn the_label_by_name_or_number_and_the_file_plain_or_compressed_are_the_same() {
     let desk = Desk::new();

@@ -94,6 +94,23 @@ mod tests {
         assert_eq!(loaded.problem.sequence(3, Seed::new(1)).unwrap().len(), 3);
     }
 
+    /// Times of a second between them differ in digits that f32 does not have.
+    #[test]
+    fn numbers_are_standardized_before_they_are_narrowed() {
+        let rows: String =
+            (0..50).map(|i| format!("{}.{},{}\n", 1_763_240_000 + i / 10, i % 10, i % 2)).collect();
+        let problem = load(&format!("t,kind\n{rows}"), "kind").unwrap().problem;
+        let sequence = problem.sequence(50, Seed::new(1)).unwrap();
+        let mut found: Vec<f32> = sequence.rounds().map(|round| round.context[0]).collect();
+        found.sort_by(f32::total_cmp);
+        // Of 0, 1, …, n − 1 the variance is (n² − 1)/12.
+        let std = (2499.0_f64 / 12.0).sqrt();
+        for (i, found) in found.into_iter().enumerate() {
+            let expected = (i as f64 - 24.5) / std;
+            assert!((f64::from(found) - expected).abs() < 1e-5, "{i}: {found}, expected {expected}");
+        }
+    }
+
     #[test]
     fn the_label_is_found_by_name_then_by_number() {
         let shape = |label| load(TEXT, label).unwrap().problem.shape();
