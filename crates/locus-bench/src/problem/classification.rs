@@ -13,8 +13,11 @@ use super::{Problem, Sequence, check_steps};
 use crate::Error;
 use crate::data::table::{CategoryColumn, Feature, Table};
 
-/// More would need gigabytes for a trial; it happens when a column of identifiers is taken for a feature.
-const MAX_FEATURES: usize = 50_000;
+/// A linear policy keeps a matrix of this many rows and columns for each action: here already most of a gigabyte.
+const MAX_FEATURES: usize = 10_000;
+
+/// More happens when a column of identifiers, or a date that is no number, is taken for a feature.
+const MAX_CATEGORIES: usize = 1000;
 
 /// More happens when a column of measurements is taken for the label.
 const MAX_CLASSES: usize = 10_000;
@@ -44,11 +47,17 @@ impl Classification {
                 "there is no column but the label, expected at least one feature".to_owned(),
             ));
         }
-        if n_features > MAX_FEATURES {
-            let widest = features.iter().max_by_key(|feature| width(feature));
-            let (column, n_values) = widest.map_or(("", 0), |feature| (&feature.name, width(feature)));
+        if let Some(feature) = features.iter().find(|feature| width(feature) > MAX_CATEGORIES) {
             return Err(invalid(format!(
-                "the columns make {n_features} features, expected at most {MAX_FEATURES}; `{column}` alone has {n_values} different values: remove such columns"
+                "the text column `{}` has {} different values, expected at most {MAX_CATEGORIES}; drop the column, or bucket its values",
+                feature.name,
+                width(feature)
+            )));
+        }
+        if n_features > MAX_FEATURES {
+            return Err(invalid(format!(
+                "its {} columns make {n_features} features, expected at most {MAX_FEATURES} (a text column makes one for each of its values); drop columns, or bucket values",
+                features.len()
             )));
         }
         if !(2..=MAX_CLASSES).contains(&n_actions) {
@@ -213,11 +222,33 @@ mod tests {
         assert!(message("1,a\n2,a\n", &[Kind::Number, Kind::Label]).contains("1 different values"));
         assert!(message("1,a\n2,b\n", &[Kind::Dropped, Kind::Label]).contains("at least one feature"));
         assert!(message("1,a\n2,b\n", &[Kind::Number, Kind::Category]).contains("no column is the label"));
-        let ids: String = (0..=MAX_FEATURES).map(|id| format!("id{id},{}\n", id % 2)).collect();
-        assert!(message(&ids, &[Kind::Category, Kind::Label]).contains("`column 1` alone has 50001"));
+        let ids: String = (0..=10_000).map(|id| format!("id{id},{}\n", id % 2)).collect();
         assert!(
-            message(&ids, &[Kind::Label, Kind::Number]).contains("50001 different values, expected 2 to")
+            message(&ids, &[Kind::Label, Kind::Number]).contains("10001 different values, expected 2 to")
         );
+    }
+
+    /// A trial's memory grows with the width, and that of a linear policy with its square.
+    #[test]
+    fn tables_that_are_too_wide_are_refused_with_the_column_to_blame() {
+        let ids = |n: usize| (0..n).map(|id| format!("id{id},{}\n", id % 2)).collect::<String>();
+        let kinds = [Kind::Category, Kind::Label];
+        assert_eq!(problem(&ids(1000), &kinds).unwrap().shape().n_features, 1000);
+        assert_eq!(
+            problem(&ids(1001), &kinds).unwrap_err().to_string(),
+            "t.csv: the text column `column 1` has 1001 different values, expected at most 1000; drop the column, or \
+             bucket its values"
+        );
+        // Eleven columns, each narrow enough, and then numbers alone.
+        let row = |id: usize| format!("{}{}\n", format!("id{id},").repeat(11), id % 2);
+        let text: String = (0..1000).map(row).collect();
+        let kinds: Vec<Kind> = std::iter::repeat_n(Kind::Category, 11).chain([Kind::Label]).collect();
+        let message = problem(&text, &kinds).unwrap_err().to_string();
+        assert!(message.contains("make 11000 features, expected at most 10000"), "{message}");
+        let row = |id: usize| format!("{}{id}\n", "1,".repeat(10_001));
+        let kinds: Vec<Kind> = std::iter::repeat_n(Kind::Number, 10_001).chain([Kind::Label]).collect();
+        let message = problem(&[0, 1].map(row).concat(), &kinds).unwrap_err().to_string();
+        assert!(message.contains("make 10001 features, expected at most 10000"), "{message}");
     }
 
     proptest! {
