@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{file_used, stem};
+use super::{file_used, name};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
@@ -14,9 +14,10 @@ use crate::problem::registry::FromFile;
 ///
 /// `label` is the name of the column with the classes or, where no column has that name, its number from 0.
 /// Other columns are numbers if all their cells are, else categories. Rows in which a value is missing are
-/// dropped. The problem is called by the file's stem. The file is read twice, first to see what its columns
+/// dropped. The problem is called by the file's stem, which no built-in problem may have. The file is read twice, first to see what its columns
 /// are.
 pub fn load_csv(path: &Path, label: &str) -> Result<Loaded, Error> {
+    let name = name(path)?;
     let mut first_pass = DataFile::open(path)?;
     let file_label = first_pass.label();
     let reader = TableReader::new(&mut first_pass, &file_label, Separator::Comma, Header::Names)?;
@@ -29,7 +30,6 @@ pub fn load_csv(path: &Path, label: &str) -> Result<Loaded, Error> {
     let mut file = DataFile::open(path)?;
     let table = TableReader::new(&mut file, &file_label, Separator::Comma, Header::Names)?
         .read(&kinds, Missing::DropRow)?;
-    let name = stem(path);
     let FromFile { problem, mut notes } = Classification::from_table(&name, table, &file_label)?;
     if names.iter().all(|name| name.parse::<f64>().is_ok()) {
         notes.push(format!(
