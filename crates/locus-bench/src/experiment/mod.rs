@@ -34,7 +34,7 @@ pub struct Experiment {
     pub problems: Vec<Loaded>,
     /// The policies. Uniform runs in any case, and first: all others are measured by it.
     pub policies: Vec<PolicySpec>,
-    /// Trials of each policy on each problem. Must be at least 1.
+    /// Trials of each policy on each problem. Must be at least 1, and at most a million trials in all.
     pub trials: usize,
     /// T, the steps of each trial. Must be at least 1.
     pub steps: usize,
@@ -50,6 +50,10 @@ pub struct Experiment {
 pub type BuildPolicy<'a> =
     dyn Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync + 'a;
 
+/// The most trials of one run, of all policies on all problems together. Their list is kept in memory, where this many
+/// take a few hundred megabytes.
+const MAX_TRIALS: usize = 1_000_000;
+
 /// The policy that all others are measured by.
 pub const UNIFORM: &str = "uniform";
 
@@ -64,6 +68,15 @@ impl Experiment {
         }
         if self.problems.is_empty() {
             return invalid("there is no problem to run; name one with --problems".to_owned());
+        }
+        let (n_policies, n_problems) = (self.policies_in_order()?.len(), self.problems.len());
+        let n_trials = self.trials.saturating_mul(n_policies).saturating_mul(n_problems);
+        if n_trials > MAX_TRIALS {
+            return invalid(format!(
+                "{n_policies} policies on {n_problems} problems with {} trials each are {n_trials} trials, expected at \
+                 most {MAX_TRIALS} in one run; ask for fewer --trials",
+                self.trials
+            ));
         }
         let mut names = HashSet::new();
         for Loaded { problem, .. } in &self.problems {
