@@ -90,8 +90,14 @@ fn the_label_by_name_or_number_and_the_file_plain_or_compressed_are_the_same() {
     let said = bench(&desk, "packed/mine.csv.gz", "3", "by-name").ok();
     assert!(said.stdout.contains("nothing left to run"), "{}", said.stdout);
     // Another label is another problem.
-    let other = bench(&desk, "mine.csv", "color, as seen", "by-name");
-    other.refused(&["`by-name` holds trials with `mine`", "--out"]);
+    let remedy = "go back to the label and the version of locus of these trials: the data are the same";
+    for (label, what) in [
+        ("color, as seen", "rounds of checksum"),
+        ("size", "of features × actions 5 × 3, but 7 × 11 was asked for"),
+    ] {
+        let expected = format!("`by-name` holds trials with `mine` {what}");
+        bench(&desk, "mine.csv", label, "by-name").refused(&[&expected, "--out", remedy]);
+    }
 }
 
 #[test]
