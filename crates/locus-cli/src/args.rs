@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 /// No line is longer than 80 characters, so that none is broken on a usual terminal.
 const EXAMPLES: &str = "\
 Examples:
-  locus bench                                 problems that need no files
+  locus bench                                 no files needed, a few seconds
   locus bench --suite paper --data DIR        the paper's eight problems
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
@@ -60,7 +60,8 @@ pub(crate) struct BenchArgs {
     /// Policies instead of the suite's: `id[@preset][key=value,…]`, separated by commas; uniform always runs
     #[arg(long, value_name = "POLICIES")]
     pub(crate) policies: Option<String>,
-    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems
+    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems. It is read twice,
+    /// so a pipe will not do
     #[arg(long, value_name = "FILE", requires = "label")]
     pub(crate) csv: Vec<PathBuf>,
     /// The label's column in the CSV file, by name or by number from 0; once for each --csv
@@ -114,7 +115,7 @@ pub(crate) struct TableArgs {
 pub(crate) enum MetricArg {
     /// Cumulative regret, normalized: uniform is 100
     Cumulative,
-    /// Mean regret of the last 500 steps, normalized: uniform is 100
+    /// Mean regret of the last 500 steps (the last quarter of fewer than 2000), normalized: uniform is 100
     Simple,
     /// Seconds per trial
     Runtime,

@@ -10,7 +10,7 @@ use locus::{PolicySpec, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
 use locus_bench::problem::{self, Loaded};
 use locus_bench::record::read_trials;
-use locus_bench::suite::{CsvFile, Suite};
+use locus_bench::suite::{CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table};
 
 use crate::args::{BenchArgs, TableArgs};
@@ -133,24 +133,32 @@ fn default_out(suite: &str, args: &BenchArgs) -> PathBuf {
 /// Loads the problems, once every file that they need is known to be there.
 fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     let mut missing = Vec::new();
+    let mut census = String::new();
     for name in &suite.problems {
         let info = problem::info(name)?;
         if !problem::is_available(info.id, folder)? {
             missing.extend(info.file().map(|file| format!("{file} (for {})", info.id)));
+            if info.id == CENSUS
+                && let Some(part) = problem::info(CENSUS_PART)?.file()
+            {
+                census =
+                    format!("; the first 10 000 rows of the census, {part}, would do as `{CENSUS_PART}`");
+            }
         }
     }
+    let them = if missing.len() == 1 { "it" } else { "them" };
     ensure!(
         missing.is_empty(),
-        "missing {}: {}; {}; `locus data` says where to get them",
+        "missing {}: {}; {}{census}; `locus data` says where to get {them}",
         if missing.len() == 1 { "file" } else { "files" },
         missing.join(", "),
         match folder {
             Some(folder) if !folder.is_dir() => format!(
-                "`{}` is not a folder, name the one that holds them with --data DIR or LOCUS_DATA",
+                "`{}` is not a folder, name the one that holds {them} with --data DIR or LOCUS_DATA",
                 folder.display()
             ),
-            Some(folder) => format!("put them into `{}`, plain, .gz or .zst", folder.display()),
-            None => "name the folder that holds them with --data DIR, or set LOCUS_DATA".to_owned(),
+            Some(folder) => format!("put {them} into `{}`, plain, .gz or .zst", folder.display()),
+            None => format!("name the folder that holds {them} with --data DIR, or set LOCUS_DATA"),
         }
     );
     let mut problems = Vec::new();
