@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 /// No line is longer than 80 characters, so that none is broken on a usual terminal.
 const EXAMPLES: &str = "\
 Examples:
-  locus bench                                 no files needed, a few seconds
+  locus bench                                 no files needed, seconds at most
   locus bench --suite paper --data DIR        the paper's eight problems
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
@@ -49,10 +49,13 @@ pub(crate) enum Command {
     },
 }
 
+/// What runs where nothing else is asked for.
+pub(crate) const DEFAULT_SUITE: &str = "quick";
+
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// What to run: `quick`, `paper`, or a TOML file of your own
-    #[arg(long, default_value = "quick", value_name = "NAME|FILE.toml")]
+    #[arg(long, default_value = DEFAULT_SUITE, value_name = "NAME|FILE.toml")]
     pub(crate) suite: String,
     /// Problems instead of the suite's, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -82,7 +85,7 @@ pub(crate) struct BenchArgs {
     /// Threads that run trials; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// The run's folder [default: runs/ and the suite's name]
+    /// The run's folder [default: in runs/, called by the suite, or by the problems that take the place of its own]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Say what would be run and about how long it would take, and run nothing

@@ -17,6 +17,7 @@ use locus::{Policy, PolicySpec, Seed, Shape};
 
 use crate::Error;
 use crate::problem::Loaded;
+use crate::trial::TrialId;
 
 pub use estimate::Estimate;
 pub use plan::{Plan, Warning};
@@ -58,6 +59,14 @@ const MAX_TRIALS: usize = 1_000_000;
 pub const UNIFORM: &str = "uniform";
 
 impl Experiment {
+    /// Whether the problem and the policy of a trial are among those asked for, whatever its number: a folder may hold
+    /// trials of others too.
+    pub fn concerns(&self, id: &TrialId) -> bool {
+        let is_asked = |policy: &PolicySpec| policy.to_string() == id.policy;
+        self.problems.iter().any(|loaded| loaded.problem.name() == id.problem)
+            && (id.policy == UNIFORM || self.policies.iter().any(is_asked))
+    }
+
     /// Fails where the experiment makes no sense, before anything is run or written.
     fn check(&self) -> Result<(), Error> {
         let invalid = |problem: String| Err(Error::InvalidExperiment { problem });

@@ -126,6 +126,6 @@ fn a_suite_finds_its_table_beside_itself() {
     desk.locus(["bench", "--suite", "suites/by-name.toml"]).ok();
     desk.locus(["bench", "--suite", "suites/by-number.toml"]).ok();
     bench(&desk, "suites/tables/mine.csv", "kind", "out").ok();
-    assert_eq!(desk.results("runs/by-name"), desk.results("out"));
-    assert_eq!(desk.results("runs/by-number"), desk.results("out"));
+    assert_eq!(desk.results("runs/suite-by-name"), desk.results("out"));
+    assert_eq!(desk.results("runs/suite-by-number"), desk.results("out"));
 }
