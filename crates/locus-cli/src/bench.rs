@@ -261,10 +261,12 @@ fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let in_handler = Arc::clone(&stop);
     ctrlc::set_handler(move || {
-        if in_handler.swap(true, Ordering::Relaxed) {
+        if in_handler.load(Ordering::Relaxed) {
             std::process::exit(i32::from(INTERRUPTED));
         }
+        // Said before it is done: once the run knows, the process may end at any moment.
         watcher.say("interrupted: ending the trials under way");
+        in_handler.store(true, Ordering::Relaxed);
     })
     .context("cannot catch Ctrl-C")?;
     Ok(stop)
