@@ -90,6 +90,16 @@ pub enum Error {
         /// The columns that exist.
         columns: String,
     },
+    /// A problem of one's own is called by its file, but the name belongs to a built-in problem.
+    #[error(
+        "{file}: `{name}` is the name of a built-in problem, and a problem is called by its file; rename the file"
+    )]
+    NameTaken {
+        /// Path of the file.
+        file: String,
+        /// The name.
+        name: String,
+    },
     /// A trial of no steps was asked for.
     #[error("problem `{problem}` was asked for 0 steps, expected at least 1")]
     NoSteps {

@@ -32,6 +32,11 @@ pub const BUILT_IN: [(&str, &str); 2] = [
     ("paper", include_str!("../../../configs/paper.toml")),
 ];
 
+/// The problem of the full census file.
+pub const CENSUS: &str = "census";
+/// What may take its place: see [`Suite::substitute_census`].
+pub const CENSUS_PART: &str = "census-10k";
+
 /// An experiment as a suite file describes it: problems by name, nothing loaded yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suite {
@@ -81,15 +86,14 @@ impl Suite {
     /// Puts `census-10k` in the place of `census`, if the full file is missing but `exists` says that the part
     /// is there. Returns the sentence that says so.
     pub fn substitute_census(&mut self, exists: impl Fn(&str) -> bool) -> Option<String> {
-        let (full, part) = ("census", "census-10k");
-        let place = self.problems.iter().position(|problem| problem == full)?;
-        if exists(full) || !exists(part) {
+        let place = self.problems.iter().position(|problem| problem == CENSUS)?;
+        if exists(CENSUS) || !exists(CENSUS_PART) {
             return None;
         }
-        if self.problems.iter().any(|problem| problem == part) {
+        if self.problems.iter().any(|problem| problem == CENSUS_PART) {
             self.problems.remove(place);
         } else {
-            self.problems[place] = part.to_owned();
+            self.problems[place] = CENSUS_PART.to_owned();
         }
         Some(
             "the full census file is missing; its first 10 000 rows, `census-10k`, take its place".to_owned(),
@@ -204,7 +208,7 @@ mod tests {
     fn built_in_suites_are_as_announced() {
         let quick = Suite::load("quick").unwrap();
         assert_eq!(quick.problems, ["wheel", "linear", "sparse-linear"]);
-        assert_eq!(quick.seed, Seed::new(0));
+        assert_eq!((quick.trials, quick.steps, quick.seed), (20, 1000, Seed::new(0)));
         let paper = Suite::load("paper").unwrap();
         assert_eq!((paper.problems.len(), paper.trials, paper.steps), (8, 50, 2000));
         for suite in [quick, paper] {

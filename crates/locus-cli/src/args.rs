@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 /// No line is longer than 80 characters, so that none is broken on a usual terminal.
 const EXAMPLES: &str = "\
 Examples:
-  locus bench                                 problems that need no files
+  locus bench                                 no files needed, seconds at most
   locus bench --suite paper --data DIR        the paper's eight problems
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
@@ -49,10 +49,13 @@ pub(crate) enum Command {
     },
 }
 
+/// What runs where nothing else is asked for.
+pub(crate) const DEFAULT_SUITE: &str = "quick";
+
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// What to run: `quick`, `paper`, or a TOML file of your own
-    #[arg(long, default_value = "quick", value_name = "NAME|FILE.toml")]
+    #[arg(long, default_value = DEFAULT_SUITE, value_name = "NAME|FILE.toml")]
     pub(crate) suite: String,
     /// Problems instead of the suite's, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -60,7 +63,8 @@ pub(crate) struct BenchArgs {
     /// Policies instead of the suite's: `id[@preset][key=value,…]`, separated by commas; uniform always runs
     #[arg(long, value_name = "POLICIES")]
     pub(crate) policies: Option<String>,
-    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems
+    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems. It is read twice,
+    /// so a pipe will not do
     #[arg(long, value_name = "FILE", requires = "label")]
     pub(crate) csv: Vec<PathBuf>,
     /// The label's column in the CSV file, by name or by number from 0; once for each --csv
@@ -81,7 +85,7 @@ pub(crate) struct BenchArgs {
     /// Threads that run trials; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// The run's folder [default: runs/ and the suite's name]
+    /// The run's folder [default: in runs/, called by the suite, or by the problems that take the place of its own]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Say what would be run and about how long it would take, and run nothing
@@ -114,7 +118,7 @@ pub(crate) struct TableArgs {
 pub(crate) enum MetricArg {
     /// Cumulative regret, normalized: uniform is 100
     Cumulative,
-    /// Mean regret of the last 500 steps, normalized: uniform is 100
+    /// Mean regret of the last 500 steps (the last quarter of fewer than 2000), normalized: uniform is 100
     Simple,
     /// Seconds per trial
     Runtime,

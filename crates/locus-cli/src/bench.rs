@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use locus::{PolicySpec, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
 use locus_bench::problem::{self, Loaded};
-use locus_bench::record::read_trials;
-use locus_bench::suite::{CsvFile, Suite};
+use locus_bench::record::{TrialRow, read_trials, safe_name};
+use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table};
 
-use crate::args::{BenchArgs, TableArgs};
+use crate::args::{BenchArgs, DEFAULT_SUITE, TableArgs};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::words::{count, rough_duration};
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     for warning in &outcome.warnings {
         tell(&format!("warning: {warning}"));
     }
-    report(&experiment.out, &outcome)?;
+    report(&experiment, &outcome)?;
     Ok(match outcome {
         RunOutcome { interrupted: true, .. } => INTERRUPTED,
         RunOutcome { failed, .. } if !failed.is_empty() => FAILED,
@@ -74,7 +74,7 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         .zip(&args.label)
         .map(|(file, label)| CsvFile { file: file.clone(), label: label.clone() })
         .collect();
-    if args.problems.is_some() || !csv.is_empty() || !args.npz.is_empty() {
+    if names_problems(args) {
         suite.problems = each_once(args.problems.as_deref().unwrap_or_default());
         suite.csv = csv;
         suite.npz = args.npz.clone();
@@ -83,7 +83,6 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         suite.policies = PolicySpec::list(policies)?;
         ensure!(!suite.policies.is_empty(), "--policies names no policy; `locus policies` lists them");
     }
-    let out = args.out.clone().unwrap_or_else(|| default_out(&suite.name, args));
     let folder = args.data.folder.as_deref();
     let is_available = |name: &str| problem::is_available(name, folder).unwrap_or(false);
     if args.problems.is_none()
@@ -91,11 +90,13 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
     {
         tell(&format!("note: {note}"));
     }
+    let problems = load(&suite, folder)?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&suite.name, args, &problems));
     let default_jobs = available_parallelism().map_or(1, usize::from);
     Ok(Experiment {
         // Not `args`, which panics where a path is not Unicode.
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        problems: load(&suite, folder)?,
+        problems,
         policies: suite.policies,
         trials: args.trials.unwrap_or(suite.trials),
         steps: args.steps.unwrap_or(suite.steps),
@@ -104,6 +105,11 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         suite: suite.name,
         out,
     })
+}
+
+/// Whether other problems take the place of the suite's.
+fn names_problems(args: &BenchArgs) -> bool {
+    args.problems.is_some() || !args.csv.is_empty() || !args.npz.is_empty()
 }
 
 /// As with policies, a name given twice is run once.
@@ -117,10 +123,24 @@ fn each_once(names: &[String]) -> Vec<String> {
     problems
 }
 
-/// A folder is bound to its seed and steps, so other ones get another folder.
-fn default_out(suite: &str, args: &BenchArgs) -> PathBuf {
-    let stem = Path::new(suite).file_stem().unwrap_or_default();
-    let mut name = stem.to_string_lossy().into_owned();
+/// A folder is called by what is run, so that its tables compare what belongs together; and it is bound to its seed and
+/// steps, so other ones get another folder.
+fn default_out(suite: &str, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
+    let is_built_in = |name: &str| BUILT_IN.iter().any(|(built_in, _)| *built_in == name);
+    let mut parts = Vec::new();
+    if !names_problems(args) || suite != DEFAULT_SUITE {
+        let stem = Path::new(suite).file_stem().unwrap_or_default().to_string_lossy();
+        parts.push(if is_built_in(suite) { suite.to_owned() } else { format!("suite-{stem}") });
+    }
+    if names_problems(args) {
+        let names = problems.iter().map(|loaded| loaded.problem.name());
+        // No file of one's own may lead to the folder of a suite.
+        parts.extend(names.map(|name| match is_built_in(name) || name.starts_with("suite-") {
+            true => format!("data-{name}"),
+            false => name.to_owned(),
+        }));
+    }
+    let mut name = safe_name(&parts.join("+"));
     if let Some(steps) = args.steps {
         name.push_str(&format!("-steps-{steps}"));
     }
@@ -133,24 +153,32 @@ fn default_out(suite: &str, args: &BenchArgs) -> PathBuf {
 /// Loads the problems, once every file that they need is known to be there.
 fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     let mut missing = Vec::new();
+    let mut census = String::new();
     for name in &suite.problems {
         let info = problem::info(name)?;
         if !problem::is_available(info.id, folder)? {
             missing.extend(info.file().map(|file| format!("{file} (for {})", info.id)));
+            if info.id == CENSUS
+                && let Some(part) = problem::info(CENSUS_PART)?.file()
+            {
+                census =
+                    format!("; the first 10 000 rows of the census, {part}, would do as `{CENSUS_PART}`");
+            }
         }
     }
+    let them = if missing.len() == 1 { "it" } else { "them" };
     ensure!(
         missing.is_empty(),
-        "missing {}: {}; {}; `locus data` says where to get them",
+        "missing {}: {}; {}{census}; `locus data` says where to get {them}",
         if missing.len() == 1 { "file" } else { "files" },
         missing.join(", "),
         match folder {
             Some(folder) if !folder.is_dir() => format!(
-                "`{}` is not a folder, name the one that holds them with --data DIR or LOCUS_DATA",
+                "`{}` is not a folder, name the one that holds {them} with --data DIR or LOCUS_DATA",
                 folder.display()
             ),
-            Some(folder) => format!("put them into `{}`, plain, .gz or .zst", folder.display()),
-            None => "name the folder that holds them with --data DIR, or set LOCUS_DATA".to_owned(),
+            Some(folder) => format!("put {them} into `{}`, plain, .gz or .zst", folder.display()),
+            None => format!("name the folder that holds {them} with --data DIR, or set LOCUS_DATA"),
         }
     );
     let mut problems = Vec::new();
@@ -192,10 +220,14 @@ fn describe(Estimate { plan, seconds, unknown, .. }: &Estimate, jobs: usize) -> 
     text
 }
 
-fn report(out: &Path, outcome: &RunOutcome) -> Result<()> {
+/// Shows the problems and policies of this run, whatever else is in the folder.
+fn report(experiment: &Experiment, outcome: &RunOutcome) -> Result<()> {
     /// More would hide the table.
     const FAILURES_SHOWN: usize = 10;
-    let rows = read_trials(out).context("the run left nothing to show")?;
+    let out = experiment.out.display();
+    let rows = read_trials(&experiment.out).context("the run left nothing to show")?;
+    let (rows, others): (Vec<TrialRow>, Vec<TrialRow>) =
+        rows.into_iter().partition(|row| experiment.concerns(&row.id));
     let RunOutcome { ran, skipped, failed, interrupted, .. } = outcome;
     let mut text = String::new();
     if !rows.is_empty() {
@@ -217,7 +249,10 @@ fn report(out: &Path, outcome: &RunOutcome) -> Result<()> {
     if *interrupted {
         text.push_str("interrupted: the same command goes on where this one stopped\n");
     }
-    text.push_str(&format!("in {}: trials.csv, curves/, run.json, summary.md\n", out.display()));
+    text.push_str(&format!("in {out}: trials.csv, curves/, run.json, summary.md\n"));
+    if !others.is_empty() {
+        text.push_str(&format!("`locus table {out}` shows what else is there\n"));
+    }
     print(&text)
 }
 
@@ -226,10 +261,12 @@ fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let in_handler = Arc::clone(&stop);
     ctrlc::set_handler(move || {
-        if in_handler.swap(true, Ordering::Relaxed) {
+        if in_handler.load(Ordering::Relaxed) {
             std::process::exit(i32::from(INTERRUPTED));
         }
+        // Said before it is done: once the run knows, the process may end at any moment.
         watcher.say("interrupted: ending the trials under way");
+        in_handler.store(true, Ordering::Relaxed);
     })
     .context("cannot catch Ctrl-C")?;
     Ok(stop)

@@ -17,6 +17,7 @@ use locus::{Policy, PolicySpec, Seed, Shape};
 
 use crate::Error;
 use crate::problem::Loaded;
+use crate::trial::TrialId;
 
 pub use estimate::Estimate;
 pub use plan::{Plan, Warning};
@@ -34,7 +35,7 @@ pub struct Experiment {
     pub problems: Vec<Loaded>,
     /// The policies. Uniform runs in any case, and first: all others are measured by it.
     pub policies: Vec<PolicySpec>,
-    /// Trials of each policy on each problem. Must be at least 1.
+    /// Trials of each policy on each problem. Must be at least 1, and at most a million trials in all.
     pub trials: usize,
     /// T, the steps of each trial. Must be at least 1.
     pub steps: usize,
@@ -50,10 +51,22 @@ pub struct Experiment {
 pub type BuildPolicy<'a> =
     dyn Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync + 'a;
 
+/// The most trials of one run, of all policies on all problems together. Their list is kept in memory, where this many
+/// take a few hundred megabytes.
+const MAX_TRIALS: usize = 1_000_000;
+
 /// The policy that all others are measured by.
 pub const UNIFORM: &str = "uniform";
 
 impl Experiment {
+    /// Whether the problem and the policy of a trial are among those asked for, whatever its number: a folder may hold
+    /// trials of others too.
+    pub fn concerns(&self, id: &TrialId) -> bool {
+        let is_asked = |policy: &PolicySpec| policy.to_string() == id.policy;
+        self.problems.iter().any(|loaded| loaded.problem.name() == id.problem)
+            && (id.policy == UNIFORM || self.policies.iter().any(is_asked))
+    }
+
     /// Fails where the experiment makes no sense, before anything is run or written.
     fn check(&self) -> Result<(), Error> {
         let invalid = |problem: String| Err(Error::InvalidExperiment { problem });
@@ -64,6 +77,15 @@ impl Experiment {
         }
         if self.problems.is_empty() {
             return invalid("there is no problem to run; name one with --problems".to_owned());
+        }
+        let (n_policies, n_problems) = (self.policies_in_order()?.len(), self.problems.len());
+        let n_trials = self.trials.saturating_mul(n_policies).saturating_mul(n_problems);
+        if n_trials > MAX_TRIALS {
+            return invalid(format!(
+                "{n_policies} policies on {n_problems} problems with {} trials each are {n_trials} trials, expected at \
+                 most {MAX_TRIALS} in one run; ask for fewer --trials",
+                self.trials
+            ));
         }
         let mut names = HashSet::new();
         for Loaded { problem, .. } in &self.problems {

@@ -13,8 +13,11 @@ use super::{Problem, Sequence, check_steps};
 use crate::Error;
 use crate::data::table::{CategoryColumn, Feature, Table};
 
-/// More would need gigabytes for a trial; it happens when a column of identifiers is taken for a feature.
-const MAX_FEATURES: usize = 50_000;
+/// A linear policy keeps a matrix of this many rows and columns for each action: here already most of a gigabyte.
+const MAX_FEATURES: usize = 10_000;
+
+/// More happens when a column of identifiers, or a date that is no number, is taken for a feature.
+const MAX_CATEGORIES: usize = 1000;
 
 /// More happens when a column of measurements is taken for the label.
 const MAX_CLASSES: usize = 10_000;
@@ -44,11 +47,17 @@ impl Classification {
                 "there is no column but the label, expected at least one feature".to_owned(),
             ));
         }
-        if n_features > MAX_FEATURES {
-            let widest = features.iter().max_by_key(|feature| width(feature));
-            let (column, n_values) = widest.map_or(("", 0), |feature| (&feature.name, width(feature)));
+        if let Some(feature) = features.iter().find(|feature| width(feature) > MAX_CATEGORIES) {
             return Err(invalid(format!(
-                "the columns make {n_features} features, expected at most {MAX_FEATURES}; `{column}` alone has {n_values} different values: remove such columns"
+                "the text column `{}` has {} different values, expected at most {MAX_CATEGORIES}; drop the column, or bucket its values",
+                feature.name,
+                width(feature)
+            )));
+        }
+        if n_features > MAX_FEATURES {
+            return Err(invalid(format!(
+                "its {} columns make {n_features} features, expected at most {MAX_FEATURES} (a text column makes one for each of its values); drop columns, or bucket values",
+                features.len()
             )));
         }
         if !(2..=MAX_CLASSES).contains(&n_actions) {
@@ -84,48 +93,69 @@ impl Problem for Classification {
     fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error> {
         check_steps(self, steps)?;
         let mut sequence = Sequence::with_room(self.shape, steps)?;
+        let rows = seed.stream("rows", 0).choose_distinct(self.n_rows, steps);
+        let scales = scales(self.shape.n_features, rows.len(), |index, context| {
+            encode(&self.features, rows[index], context, |number| number);
+        });
+        let mut wide = vec![0.0; self.shape.n_features];
         let mut context = vec![0.0; self.shape.n_features];
         let mut rewards = vec![0.0; self.shape.n_actions];
-        for row in seed.stream("rows", 0).choose_distinct(self.n_rows, steps) {
-            encode(&self.features, row, &mut context);
+        for &row in &rows {
+            encode(&self.features, row, &mut wide, |number| number);
+            for (x, (&number, scale)) in context.iter_mut().zip(wide.iter().zip(&scales)) {
+                *x = scale.apply(number);
+            }
             rewards.fill(0.0);
             rewards[self.label.code(row)] = 1.0;
             sequence.push(&context, &rewards, 1.0);
         }
-        standardize(sequence.contexts_mut(), self.shape.n_features);
         Ok(sequence)
     }
 }
 
-/// Gives every column of `contexts`, [T, C], mean 0 and population standard deviation 1; a constant column
-/// becomes 0.
-fn standardize(contexts: &mut [f32], n_features: usize) {
-    let n_rows = (contexts.len() / n_features) as f64;
-    let mut means = vec![0.0_f64; n_features];
-    for row in contexts.chunks_exact(n_features) {
-        means.iter_mut().zip(row).for_each(|(mean, &x)| *mean += f64::from(x));
+/// What turns a column into one of mean 0 and population standard deviation 1, or into zeros if it is constant.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    mean: f64,
+    std: f64,
+    is_constant: bool,
+}
+
+impl Scale {
+    /// Narrows only here: in a column of times, all that tells one from another may lie beyond the digits of `f32`.
+    fn apply(self, number: f64) -> f32 {
+        if self.is_constant { 0.0 } else { ((number - self.mean) / self.std) as f32 }
     }
-    means.iter_mut().for_each(|mean| *mean /= n_rows);
-    let mut variances = vec![0.0_f64; n_features];
+}
+
+/// The scales of all columns over `n_rows` rows, each of which `read` writes into a buffer. Every row is read twice,
+/// which takes less than keeping them all in `f64` would.
+fn scales(n_features: usize, n_rows: usize, read: impl Fn(usize, &mut [f64])) -> Vec<Scale> {
+    let mut row = vec![0.0; n_features];
+    let mut means = vec![0.0; n_features];
+    for index in 0..n_rows {
+        read(index, &mut row);
+        means.iter_mut().zip(&row).for_each(|(mean, x)| *mean += x);
+    }
+    means.iter_mut().for_each(|mean| *mean /= n_rows as f64);
+    let mut variances = vec![0.0; n_features];
     // Whether a column is constant is seen by comparing, not by its variance, which rounding keeps from 0.
-    let first_row = contexts[..n_features].to_vec();
     let mut is_constant = vec![true; n_features];
-    for row in contexts.chunks_exact(n_features) {
+    let mut first = vec![0.0; n_features];
+    read(0, &mut first);
+    for index in 0..n_rows {
+        read(index, &mut row);
         for (column, &x) in row.iter().enumerate() {
-            variances[column] += (f64::from(x) - means[column]).powi(2);
-            is_constant[column] &= x == first_row[column];
+            variances[column] += (x - means[column]).powi(2);
+            is_constant[column] &= x == first[column];
         }
     }
-    let stds: Vec<f64> = variances.iter().map(|variance| (variance / n_rows).sqrt()).collect();
-    for row in contexts.chunks_exact_mut(n_features) {
-        for (column, x) in row.iter_mut().enumerate() {
-            *x = if is_constant[column] {
-                0.0
-            } else {
-                ((f64::from(*x) - means[column]) / stds[column]) as f32
-            };
-        }
-    }
+    let scale = |column: usize| Scale {
+        mean: means[column],
+        std: (variances[column] / n_rows as f64).sqrt(),
+        is_constant: is_constant[column],
+    };
+    (0..n_features).map(scale).collect()
 }
 
 #[cfg(test)]
@@ -192,11 +222,33 @@ mod tests {
         assert!(message("1,a\n2,a\n", &[Kind::Number, Kind::Label]).contains("1 different values"));
         assert!(message("1,a\n2,b\n", &[Kind::Dropped, Kind::Label]).contains("at least one feature"));
         assert!(message("1,a\n2,b\n", &[Kind::Number, Kind::Category]).contains("no column is the label"));
-        let ids: String = (0..=MAX_FEATURES).map(|id| format!("id{id},{}\n", id % 2)).collect();
-        assert!(message(&ids, &[Kind::Category, Kind::Label]).contains("`column 1` alone has 50001"));
+        let ids: String = (0..=10_000).map(|id| format!("id{id},{}\n", id % 2)).collect();
         assert!(
-            message(&ids, &[Kind::Label, Kind::Number]).contains("50001 different values, expected 2 to")
+            message(&ids, &[Kind::Label, Kind::Number]).contains("10001 different values, expected 2 to")
         );
+    }
+
+    /// A trial's memory grows with the width, and that of a linear policy with its square.
+    #[test]
+    fn tables_that_are_too_wide_are_refused_with_the_column_to_blame() {
+        let ids = |n: usize| (0..n).map(|id| format!("id{id},{}\n", id % 2)).collect::<String>();
+        let kinds = [Kind::Category, Kind::Label];
+        assert_eq!(problem(&ids(1000), &kinds).unwrap().shape().n_features, 1000);
+        assert_eq!(
+            problem(&ids(1001), &kinds).unwrap_err().to_string(),
+            "t.csv: the text column `column 1` has 1001 different values, expected at most 1000; drop the column, or \
+             bucket its values"
+        );
+        // Eleven columns, each narrow enough, and then numbers alone.
+        let row = |id: usize| format!("{}{}\n", format!("id{id},").repeat(11), id % 2);
+        let text: String = (0..1000).map(row).collect();
+        let kinds: Vec<Kind> = std::iter::repeat_n(Kind::Category, 11).chain([Kind::Label]).collect();
+        let message = problem(&text, &kinds).unwrap_err().to_string();
+        assert!(message.contains("make 11000 features, expected at most 10000"), "{message}");
+        let row = |id: usize| format!("{}{id}\n", "1,".repeat(10_001));
+        let kinds: Vec<Kind> = std::iter::repeat_n(Kind::Number, 10_001).chain([Kind::Label]).collect();
+        let message = problem(&[0, 1].map(row).concat(), &kinds).unwrap_err().to_string();
+        assert!(message.contains("make 10001 features, expected at most 10000"), "{message}");
     }
 
     proptest! {
@@ -205,14 +257,14 @@ mod tests {
             contexts in (1_usize..5).prop_flat_map(|n_features| (
                 Just(n_features),
                 proptest::collection::vec(
-                    proptest::collection::vec(prop_oneof![-1e3_f32..1e3, Just(0.1)], n_features), 1..40),
+                    proptest::collection::vec(
+                        prop_oneof![-1e3..1e3, Just(0.1), 1.7e9..1.8e9, Just(1e-45), Just(2e-45)], n_features), 1..40),
             )),
         ) {
             let (n_features, rows) = contexts;
-            let mut flat: Vec<f32> = rows.concat();
-            standardize(&mut flat, n_features);
-            for column in 0..n_features {
-                let values: Vec<f64> = flat.iter().skip(column).step_by(n_features).map(|&x| x.into()).collect();
+            let scales = scales(n_features, rows.len(), |index, row| row.copy_from_slice(&rows[index]));
+            for (column, scale) in scales.iter().enumerate() {
+                let values: Vec<f64> = rows.iter().map(|row| scale.apply(row[column]).into()).collect();
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
                 let square = values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64;
                 let is_constant = rows.iter().all(|row| row[column] == rows[0][column]);

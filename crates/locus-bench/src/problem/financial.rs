@@ -55,7 +55,7 @@ impl Problem for Financial {
         let mut context = vec![0.0; n_features];
         let mut rewards = vec![0.0; n_actions];
         for day in seed.stream("rows", 0).choose_distinct(self.days.n_rows, steps) {
-            encode(&self.days.features, day, &mut context);
+            encode(&self.days.features, day, &mut context, |number| number as f32);
             let best = portfolios.play(&context, &mut noise, &mut rewards);
             sequence.push(&context, &rewards, best.expected_reward);
         }

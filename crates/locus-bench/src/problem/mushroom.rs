@@ -68,7 +68,7 @@ impl Problem for Mushroom {
         let mut luck = seed.stream("rewards", 0);
         for _ in 0..steps {
             let row = rows.below(self.n_rows);
-            encode(&self.features, row, &mut context);
+            encode(&self.features, row, &mut context, |number| number as f32);
             // Luck is drawn for every row, so that what a meal does depends on its step alone.
             let is_lucky = luck.uniform() < 0.5;
             if self.label.code(row) == POISONOUS {

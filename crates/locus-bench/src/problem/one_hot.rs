@@ -17,14 +17,14 @@ pub(super) fn total_width(features: &[Feature]) -> usize {
     features.iter().map(width).sum()
 }
 
-/// Writes a row into `context`, column by column.
-pub(super) fn encode(features: &[Feature], row: usize, context: &mut [f32]) {
-    context.fill(0.0);
+/// Writes a row into `context`, column by column, each number as `narrow` makes it.
+pub(super) fn encode<T: Copy>(features: &[Feature], row: usize, context: &mut [T], narrow: fn(f64) -> T) {
+    context.fill(narrow(0.0));
     let mut start = 0;
     for feature in features {
         match &feature.values {
-            Values::Numbers(numbers) => context[start] = numbers[row],
-            Values::Categories(column) => context[start + column.code(row)] = 1.0,
+            Values::Numbers(column) => context[start] = narrow(column.number(row)),
+            Values::Categories(column) => context[start + column.code(row)] = narrow(1.0),
         }
         start += width(feature);
     }
@@ -44,9 +44,9 @@ mod tests {
             .unwrap();
         assert_eq!(total_width(&table.features), 7);
         let mut context = [9.0; 7];
-        encode(&table.features, 0, &mut context);
+        encode(&table.features, 0, &mut context, |number| number);
         assert_eq!(context, [0.0, 0.0, 1.0, -1.5, 0.0, 1.0, 0.0]);
-        encode(&table.features, 3, &mut context);
+        encode(&table.features, 3, &mut context, |number| number);
         assert_eq!(context, [1.0, 0.0, 0.0, 4.0, 1.0, 0.0, 0.0]);
     }
 }

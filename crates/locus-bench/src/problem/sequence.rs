@@ -84,11 +84,6 @@ impl Sequence {
         self.best_rewards.push(best_reward);
     }
 
-    /// All contexts, [T, C].
-    pub(super) fn contexts_mut(&mut self) -> &mut [f32] {
-        &mut self.contexts
-    }
-
     /// Number of rounds, T.
     pub fn len(&self) -> usize {
         self.best_rewards.len()

@@ -53,7 +53,8 @@ fn write_array<T: Element>(path: &Path, values: &[T]) -> Result<(), Error> {
 
 const MAX_LETTERS: usize = 60;
 
-fn safe_name(name: &str) -> String {
+/// The name as a part of a file's name, as readable as the module's words say; different names stay different.
+pub fn safe_name(name: &str) -> String {
     let is_safe = |letter: char| letter.is_ascii_alphanumeric() || "_=@+-".contains(letter);
     let safe: String =
         name.chars().map(|letter| if is_safe(letter) { letter } else { '_' }).take(MAX_LETTERS).collect();

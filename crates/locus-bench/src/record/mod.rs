@@ -20,7 +20,7 @@ mod folder;
 mod run_file;
 mod trials;
 
-pub use curves::{CurvePaths, curve_paths};
+pub use curves::{CurvePaths, curve_paths, safe_name};
 pub(crate) use folder::{Folder, replace_file};
 pub(crate) use run_file::sequence_checksum;
 pub use run_file::{FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, Session, read_run};

@@ -152,16 +152,20 @@ impl RunFile {
         let (seed, steps) = (self.seed.to_string(), self.steps.to_string());
         check("seed", &seed, &asked.seed.to_string(), &format!("go back to --seed {seed}"))?;
         check("steps", &steps, &asked.steps.to_string(), &format!("go back to --steps {steps}"))?;
-        let old_data = "go back to the data of these trials";
         for problem in asked.problems {
             let Some(old) = self.problems.iter().find(|old| old.name == problem.name) else {
                 self.problems.push(problem);
                 continue;
             };
             let its = |what: &str| format!("`{}` {what}", problem.name);
-            check(&its("data of checksum"), &old.checksums(), &problem.checksums(), old_data)?;
-            check(&its("of features × actions"), &old.shape(), &problem.shape(), old_data)?;
-            let remedy = "go back to the label and the version of locus of these trials";
+            let remedy = "go back to the data of these trials";
+            check(&its("data of checksum"), &old.checksums(), &problem.checksums(), remedy)?;
+            // The files are the same from here on, so something else was made of them.
+            let remedy = match problem.files[..] {
+                [] => "go back to the version of locus of these trials",
+                _ => "go back to the label and the version of locus of these trials: the data are the same",
+            };
+            check(&its("of features × actions"), &old.shape(), &problem.shape(), remedy)?;
             check(&its("rounds of checksum"), &old.first_trial_sha256, &problem.first_trial_sha256, remedy)?;
         }
         for policy in asked.policies {

@@ -1,9 +1,10 @@
 //! Tables of records: how good each policy is, normalised as the paper does, with the paper's value beside ours.
 //!
 //! Everything here is made from rows of `trials.csv` alone. [`Table`] holds the numbers and what is to be said
-//! about them; each format has a file that only writes.
+//! about them; each format has a file that only writes, and `grid` lays out what two of them share.
 
 mod csv;
+mod grid;
 mod latex;
 mod markdown;
 mod number;

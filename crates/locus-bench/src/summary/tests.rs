@@ -52,13 +52,13 @@ wheel
   policy                              mean     ± sd     se  n   paper        ±  diff/±
   uniform                           100.00  ± 50.00  28.87  3  100.00   ± 5.73   +0.00
   lin-full-post                      30.00  ± 14.14  10.00  2   38.38  ± 13.05   -0.64
-  lin-full-post[prior_precision=1]   30.00  ± 14.14  10.00  2       –
+  lin-full-post[prior_precision=1]   30.00  ± 14.14  10.00  2       –        –       –
 
 my_own
   policy                              mean    ± sd    se  n
   uniform                           100.00  ± 0.00  0.00  2
-  lin-full-post                      50.00             –  1
-  lin-full-post[prior_precision=1]       –             –  0
+  lin-full-post                      50.00       –     –  1
+  lin-full-post[prior_precision=1]       –       –     –  0
 
 over all problems
   policy                            mean rank  mean value
@@ -164,8 +164,8 @@ wheel
 my_own
   policy                            mean    ± sd    se  n
   uniform                           10.2  ± 0.00  0.00  2
-  lin-full-post                     5.25             –  1
-  lin-full-post[prior_precision=1]  1.25             –  1
+  lin-full-post                     5.25       –     –  1
+  lin-full-post[prior_precision=1]  1.25       –     –  1
 
 Seconds per trial of 2000 steps, choosing and learning together.
 Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.

@@ -1,6 +1,6 @@
 //! For a terminal: problem by problem, one line for each policy, so that any number of problems stays readable.
 
-use super::number::{number, optional};
+use super::number::{DASH, number, optional};
 use super::{Cell, Table};
 
 pub(super) fn render(table: &Table) -> String {
@@ -43,7 +43,7 @@ const COLUMNS: [&str; 8] = ["policy", "mean", "± sd", "se", "n", "paper", "±",
 fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
     let show = |value| optional(table.metric, value);
     let spread = |value: Option<f64>| {
-        value.map(|value| format!("± {}", number(table.metric, value))).unwrap_or_default()
+        value.map_or_else(|| DASH.to_owned(), |value| format!("± {}", number(table.metric, value)))
     };
     let ours = cell.ours;
     vec![
@@ -54,7 +54,7 @@ fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
         ours.map_or(0, |ours| ours.n).to_string(),
         show(cell.paper.map(|paper| paper.mean)),
         spread(cell.paper.and_then(|paper| paper.plus_minus)),
-        cell.difference().map(|difference| format!("{difference:+.2}")).unwrap_or_default(),
+        cell.difference().map_or_else(|| DASH.to_owned(), |difference| format!("{difference:+.2}")),
     ]
 }
 

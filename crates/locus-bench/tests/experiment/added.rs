@@ -145,10 +145,19 @@ fn senseless_experiments_write_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     type Change = fn(&mut Experiment);
-    let cases: [(Change, &str); 7] = [
+    let cases: [(Change, &str); 9] = [
         (|experiment| experiment.trials = 0, "`trials` is 0, expected at least 1"),
         (|experiment| experiment.steps = 0, "`steps` is 0, expected at least 1"),
         (|experiment| experiment.jobs = 0, "`jobs` is 0, expected at least 1"),
+        // Two policies on two problems.
+        (
+            |experiment| experiment.trials = 250_001,
+            "2 policies on 2 problems with 250001 trials each are 1000004 trials, expected at most 1000000",
+        ),
+        (
+            |experiment| experiment.trials = usize::MAX,
+            "expected at most 1000000 in one run; ask for fewer --trials",
+        ),
         (|experiment| experiment.problems.clear(), "there is no problem to run"),
         (|experiment| experiment.problems.push(dice("a")), "two problems are called `a`"),
         (

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // Clippy takes only the `#[test]` functions themselves for tests.
 
 mod added;
+mod chance;
 mod failures;
 mod fakes;
 mod resume;

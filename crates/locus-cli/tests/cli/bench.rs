@@ -102,10 +102,19 @@ fn trials_policies_and_problems_can_be_added() {
     let all = desk.rows("out");
     assert_eq!(all.len(), 18);
     assert!(all.iter().any(|row| row.id == id("lin-full-post[prior_precision=1]", "wheel", 2)));
-    // Fewer words show what is there all the same.
+    // The table at the end is of what was asked for; the folder and its summary hold everything.
     let stdout = bench("--problems wheel --trials 1 --policies uniform");
     assert!(stdout.contains("nothing left to run: 1 trial done before\n"), "{stdout}");
-    assert!(stdout.contains("prior_precision=1"), "{stdout}");
+    assert!(
+        stdout.contains("\nwheel\n") && !stdout.contains("linear\n") && !stdout.contains("lin-full-post")
+    );
+    assert!(stdout.contains("`locus table out` shows what else is there\n"), "{stdout}");
+    let stdout = bench(&format!("--problems wheel --trials 1 {policies}"));
+    assert!(stdout.contains("prior_precision=1") && !stdout.contains("linear\n"), "{stdout}");
+    let stdout = bench(&format!("--problems wheel,linear --trials 1 {policies}"));
+    assert!(!stdout.contains("what else is there"), "{stdout}");
+    let summary = desk.read("out/summary.md");
+    assert!(summary.contains("| linear |") && summary.contains("prior_precision=1"), "{summary}");
 }
 
 #[test]
@@ -121,17 +130,65 @@ fn a_folder_is_bound_to_its_seed_and_steps() {
     assert_eq!(desk.read("out/trials.csv"), before);
 }
 
+/// Where a run went that was told no folder.
+#[track_caller]
+fn default_out(desk: &Desk, words: &str) -> String {
+    let stdout = desk.locus(["bench", "--trials", "1"].into_iter().chain(words.split(' '))).ok().stdout;
+    let line = stdout.lines().find_map(|line| line.strip_prefix("in ")).expect("it says where");
+    line.split_once(": ").unwrap().0.to_owned()
+}
+
 #[test]
-fn without_out_the_folder_is_called_by_suite_seed_and_steps() {
+fn without_out_the_folder_is_called_by_what_is_run_and_by_seed_and_steps() {
     let desk = Desk::new();
-    let said = desk.tiny_bench("--problems linear").ok();
-    assert!(said.stdout.contains("in runs/quick-steps-60: "), "{}", said.stdout);
-    desk.tiny_bench("--problems linear --seed 3").ok();
-    assert_eq!(desk.rows("runs/quick-steps-60-seed-3")[0].seed, 3);
+    let table = format!("a,b\n{}", "1,x\n2,y\n".repeat(9));
+    for file in ["mine.csv", "other.csv", "quick.csv", "suite-mine.csv", "My Own.csv"] {
+        desk.write(file, &table);
+    }
     let suite = "problems = [\"linear\"]\npolicies = [\"uniform\"]\ntrials = 1\nsteps = 5\n";
-    desk.write("suites/mine.toml", suite);
-    desk.locus(["bench", "--suite", "suites/mine.toml"]).ok();
-    assert_eq!(desk.rows("runs/mine").len(), 1);
+    for file in ["suites/mine.toml", "quick.toml"] {
+        desk.write(file, suite);
+    }
+    for (words, out) in [
+        ("--steps 6", "runs/quick-steps-6"),
+        ("--steps 6 --policies uniform", "runs/quick-steps-6"),
+        ("--steps 6 --seed 3 --problems linear", "runs/linear-steps-6-seed-3"),
+        ("--steps 6 --problems linear,wheel", "runs/linear+wheel-steps-6"),
+        ("--steps 6 --csv mine.csv --label b", "runs/mine-steps-6"),
+        ("--steps 6 --csv mine.csv --label b --csv other.csv --label 1", "runs/mine+other-steps-6"),
+        ("--steps 6 --csv mine.csv --label b --problems wheel", "runs/wheel+mine-steps-6"),
+        ("--suite suites/mine.toml", "runs/suite-mine"),
+        ("--suite quick.toml", "runs/suite-quick"),
+        ("--suite suites/mine.toml --problems wheel", "runs/suite-mine+wheel"),
+        // Never where a suite goes.
+        ("--steps 6 --csv quick.csv --label b", "runs/data-quick-steps-6"),
+        ("--steps 6 --csv suite-mine.csv --label b", "runs/data-suite-mine-steps-6"),
+    ] {
+        assert_eq!(default_out(&desk, words), out, "{words}");
+    }
+    assert_eq!(desk.rows("runs/linear-steps-6-seed-3")[0].seed, 3);
+    // What no file system likes is left out, and a hash tells what was meant.
+    let words = ["bench", "--trials", "1", "--steps", "6", "--csv", "My Own.csv", "--label", "b"];
+    let stdout = desk.locus(words).ok().stdout;
+    assert!(stdout.contains("in runs/My_Own~"), "{stdout}");
+}
+
+#[test]
+fn a_folder_of_many_problems_has_a_short_name_of_its_own() {
+    let desk = Desk::new();
+    let name = |place: usize| format!("a-table-with-a-long-name-{place}");
+    let words = |n: usize| {
+        let tables = (0..n).map(|place| format!("--csv {}.csv --label b", name(place))).collect::<Vec<_>>();
+        format!("--steps 6 {}", tables.join(" "))
+    };
+    for place in 0..5 {
+        desk.write(&format!("{}.csv", name(place)), format!("a,b\n{}", "1,x\n2,y\n".repeat(9)));
+    }
+    let [four, five] = [4, 5].map(|n| default_out(&desk, &words(n)));
+    assert_ne!(four, five);
+    for out in [four, five] {
+        assert!(out.starts_with("runs/a-table-with-a-long-name-0+a-table") && out.len() < 90, "{out}");
+    }
 }
 
 #[test]
@@ -139,7 +196,7 @@ fn the_suite_quick_needs_no_words() {
     let desk = Desk::new();
     let said = desk.locus(["bench"]).ok();
     assert!(
-        said.stdout.contains("60 trials ran") && said.stdout.contains("in runs/quick: "),
+        said.stdout.contains("120 trials ran") && said.stdout.contains("in runs/quick: "),
         "{}",
         said.stdout
     );

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use assert_cmd::cargo::CommandCargoExt;
-use locus_bench::data::npy::read_npy;
+use locus_bench::data::npy::{read_npy, read_npy_u32};
 use locus_bench::record::{TrialRow, curve_paths, read_trials};
 use locus_bench::trial::TrialId;
 use tempfile::TempDir;
@@ -117,15 +117,10 @@ impl Desk {
         read_npy(fs::File::open(&path).unwrap(), "regret").unwrap().into_f64()
     }
 
-    /// The action of every step. Our reader reads real numbers only, so this one is read by hand.
+    /// The action of every step.
     pub(crate) fn actions(&self, out: &str, id: &TrialId) -> Vec<u32> {
-        let bytes = fs::read(curve_paths(&self.path(out), id).action).unwrap();
-        let n_header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-        let header = String::from_utf8_lossy(&bytes[..n_header]);
-        assert!(header.contains("'descr': '<u4'"), "{header}");
-        let (numbers, rest) = bytes[n_header..].as_chunks::<4>();
-        assert!(rest.is_empty());
-        numbers.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
+        let path = curve_paths(&self.path(out), id).action;
+        read_npy_u32(fs::File::open(&path).unwrap(), "action").unwrap()
     }
 }
 

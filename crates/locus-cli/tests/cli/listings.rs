@@ -137,6 +137,9 @@ fn help_is_something_to_work_from() {
     {
         assert!(table.contains(word), "{word} in {table}");
     }
+    let in_one_line = |help: &str| help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(in_one_line(&table).contains("last 500 steps (the last quarter of fewer than 2000)"), "{table}");
+    assert!(in_one_line(&bench).contains("read twice, so a pipe will not do"), "{bench}");
 }
 
 #[test]

@@ -57,6 +57,21 @@ fn a_table_becomes_a_problem_called_by_its_file() {
     assert!(learned < uniform / 2.0, "{learned} of 30 wrong, uniform {uniform}");
 }
 
+/// Eight seconds in tenths: all 80 times are one number in f32, yet their halves can be told apart.
+#[test]
+fn times_of_today_are_told_apart() {
+    let desk = Desk::new();
+    let row = |i: usize| {
+        let half = if i < 40 { "early" } else { "late" };
+        format!("{}.{},{half}\n", 1_763_240_000 + i / 10, i % 10)
+    };
+    desk.write("times.csv", format!("t,half\n{}", (0..80).map(row).collect::<String>()));
+    bench(&desk, "times.csv", "half", "out").ok();
+    let wrong = |policy| desk.regrets("out", &id(policy, "times", 0))[20..].iter().sum::<f64>();
+    let (learned, uniform) = (wrong("lin-full-post"), wrong("uniform"));
+    assert!(learned < uniform / 2.0, "{learned} of 40 wrong, uniform {uniform}");
+}
+
 #[test]
 fn the_label_by_name_or_number_and_the_file_plain_or_compressed_are_the_same() {
     let desk = Desk::new();
@@ -75,8 +90,14 @@ fn the_label_by_name_or_number_and_the_file_plain_or_compressed_are_the_same() {
     let said = bench(&desk, "packed/mine.csv.gz", "3", "by-name").ok();
     assert!(said.stdout.contains("nothing left to run"), "{}", said.stdout);
     // Another label is another problem.
-    let other = bench(&desk, "mine.csv", "color, as seen", "by-name");
-    other.refused(&["`by-name` holds trials with `mine`", "--out"]);
+    let remedy = "go back to the label and the version of locus of these trials: the data are the same";
+    for (label, what) in [
+        ("color, as seen", "rounds of checksum"),
+        ("size", "of features × actions 5 × 3, but 7 × 11 was asked for"),
+    ] {
+        let expected = format!("`by-name` holds trials with `mine` {what}");
+        bench(&desk, "mine.csv", label, "by-name").refused(&[&expected, "--out", remedy]);
+    }
 }
 
 #[test]
@@ -105,6 +126,6 @@ fn a_suite_finds_its_table_beside_itself() {
     desk.locus(["bench", "--suite", "suites/by-name.toml"]).ok();
     desk.locus(["bench", "--suite", "suites/by-number.toml"]).ok();
     bench(&desk, "suites/tables/mine.csv", "kind", "out").ok();
-    assert_eq!(desk.results("runs/by-name"), desk.results("out"));
-    assert_eq!(desk.results("runs/by-number"), desk.results("out"));
+    assert_eq!(desk.results("runs/suite-by-name"), desk.results("out"));
+    assert_eq!(desk.results("runs/suite-by-number"), desk.results("out"));
 }

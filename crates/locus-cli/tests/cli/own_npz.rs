@@ -124,5 +124,5 @@ fn a_suite_finds_its_rounds_beside_itself() {
     let suite = "policies = [\"uniform\"]\ntrials = 1\nsteps = 70\n[[npz]]\nfile = \"simulator.npz\"\n";
     desk.write("suites/mine.toml", suite);
     desk.locus(["bench", "--suite", "suites/mine.toml"]).ok();
-    assert_eq!(desk.regrets("runs/mine", &id("uniform", "simulator", 0)).len(), 70);
+    assert_eq!(desk.regrets("runs/suite-mine", &id("uniform", "simulator", 0)).len(), 70);
 }

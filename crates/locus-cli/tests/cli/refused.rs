@@ -50,6 +50,10 @@ fn numbers_that_make_no_sense() {
         refused(&[&flag, "many"], &["'many'", &flag]);
         refused(&[&flag, "-1"], &["-1"]);
     }
+    refused(
+        &["--trials", "100000000", "--dry-run"],
+        &["600000000 trials, expected at most 1000000 in one run"],
+    );
     refused(&["--seed", "1.5"], &["'1.5'", "--seed"]);
     refused(&["--step", "60"], &["'--step'", "'--steps'"]);
 }

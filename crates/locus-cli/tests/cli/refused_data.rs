@@ -19,11 +19,13 @@ fn all_missing_files_are_named_at_once() {
         "USCensus1990.data.txt (for census)",
     ];
     let with = |more: &[&'static str]| [&files, more].concat();
+    let part =
+        "the first 10 000 rows of the census, USCensus1990.first10000.data.txt, would do as `census-10k`";
     let desk = Desk::new();
     let paper = ["bench", "--suite", "paper", "--out", "out"];
     desk.locus(paper).refused(&with(&["missing files: ", "--data DIR, or set LOCUS_DATA", "`locus data`"]));
     std::fs::create_dir(desk.path("empty")).unwrap();
-    desk.locus(paper.iter().chain(&["--data", "empty"])).refused(&with(&["put them into `empty`"]));
+    desk.locus(paper.iter().chain(&["--data", "empty"])).refused(&with(&["put them into `empty`", part]));
     desk.locus(paper.iter().chain(&["--data", "nowhere"])).refused(&with(&["`nowhere` is not a folder"]));
     assert!(!desk.path("out").exists());
 
@@ -31,7 +33,9 @@ fn all_missing_files_are_named_at_once() {
     let said = desk.locus(paper.iter().chain(&["--data", "some"]));
     assert!(!said.stderr.contains("shuttle.trn"), "it is there: {}", said.stderr);
     let one = ["bench", "--problems", "adult,statlog", "--data", "some"];
-    desk.locus(one).refused(&["missing file: adult.full (for adult); put them into `some`"]);
+    desk.locus(one).refused(&["missing file: adult.full (for adult); put it into `some`"]);
+    let census = ["bench", "--problems", "census", "--data", "some"];
+    desk.locus(census).refused(&["missing file: USCensus1990.data.txt (for census); ", part]);
 }
 
 #[test]
@@ -87,7 +91,21 @@ fn own_files_that_do_not_fit_are_refused() {
     desk.tiny_bench("--npz mine.csv").refused(&["mine.csv: cannot read the archive"]);
     let steps = desk.tiny_bench("--csv mine.csv --label kind");
     steps.refused(&["problem `mine` has 2 rows, but 60 steps were asked for; ask for at most 2 steps"]);
-    desk.write("linear.csv", "size,kind\n1,a\n2,b\n");
-    let twins = desk.locus("bench --problems linear --csv linear.csv --label kind --steps 2".split(' '));
-    twins.refused(&["two problems are called `linear`; rename the file of one"]);
+    desk.write("other/mine.csv", "size,kind\n1,a\n2,b\n");
+    let twins = "bench --csv mine.csv --label kind --csv other/mine.csv --label kind --steps 2";
+    desk.locus(twins.split(' ')).refused(&["two problems are called `mine`; rename the file of one"]);
+    desk.write("adult.csv", "size,kind\n1,a\n2,b\n");
+    let taken = desk.locus("bench --csv adult.csv --label kind --steps 2".split(' '));
+    taken.refused(&["adult.csv: `adult` is the name of a built-in problem", "rename the file"]);
+}
+
+#[test]
+fn a_column_of_identifiers_is_refused() {
+    let desk = Desk::new();
+    let rows: String = (0..1001).map(|row| format!("user-{row},{}\n", row % 2)).collect();
+    desk.write("mine.csv", format!("user,kind\n{rows}"));
+    desk.tiny_bench("--csv mine.csv --label kind").refused(&[
+        "mine.csv: the text column `user` has 1001 different values, expected at most 1000",
+        "drop",
+    ]);
 }

@@ -11,19 +11,28 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// numpy writes some hundred bytes; versions 2 and 3 could claim four gigabytes.
 const MAX_HEADER_BYTES: usize = 1 << 16;
 
+/// What kind of numbers a reader can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// Floating-point numbers of 4 or 8 bytes.
+    Real,
+    /// Whole numbers without sign, of 2 or 4 bytes.
+    Whole,
+}
+
 /// What a header says, checked as far as it can be.
 pub(super) struct NpyHeader {
     pub(super) shape: Vec<usize>,
     /// The product of `shape`; so many values also fit into the address space.
     pub(super) n_values: usize,
-    /// 4 or 8.
+    /// As the family has them.
     pub(super) value_bytes: usize,
     pub(super) is_big_endian: bool,
     pub(super) is_fortran_order: bool,
 }
 
-/// Reads magic string, version and header.
-pub(super) fn read(input: &mut impl Read, file: &str) -> Result<NpyHeader, Error> {
+/// Reads magic string, version and header of an array of this family.
+pub(super) fn read(input: &mut impl Read, file: &str, family: Family) -> Result<NpyHeader, Error> {
     let mut start = [0; 8];
     let n_read = read_up_to(input, &mut start, file)?;
     if n_read < start.len() || start[..6] != MAGIC[..] {
@@ -50,7 +59,7 @@ pub(super) fn read(input: &mut impl Read, file: &str) -> Result<NpyHeader, Error
         return Err(invalid(file, "the file ends within the header".to_owned()));
     }
     let text = String::from_utf8_lossy(&header);
-    parse(&text).map_err(|problem| invalid(file, problem))
+    parse(&text, family).map_err(|problem| invalid(file, problem))
 }
 
 /// A version 1 header for a one-dimensional array; the values begin at a multiple of 64 bytes.
@@ -68,7 +77,7 @@ pub(super) fn write(dtype: &str, n_values: usize) -> Vec<u8> {
     bytes
 }
 
-fn parse(text: &str) -> Result<NpyHeader, String> {
+fn parse(text: &str, family: Family) -> Result<NpyHeader, String> {
     let mut literal = Literal { rest: text };
     let (mut dtype, mut is_fortran_order, mut shape) = (None, None, None);
     literal.expect('{')?;
@@ -91,17 +100,7 @@ fn parse(text: &str) -> Result<NpyHeader, String> {
     let (Some(dtype), Some(is_fortran_order), Some(shape)) = (dtype, is_fortran_order, shape) else {
         return Err("the header lacks one of descr, fortran_order and shape".to_owned());
     };
-    let (value_bytes, is_big_endian) = match dtype {
-        "<f4" => (4, false),
-        "<f8" => (8, false),
-        ">f4" => (4, true),
-        ">f8" => (8, true),
-        _ => {
-            return Err(format!(
-                "the dtype is `{dtype}`, expected <f4, <f8, >f4 or >f8; convert with `.astype(numpy.float64)`"
-            ));
-        }
-    };
+    let (value_bytes, is_big_endian) = family.width_and_end(dtype)?;
     if !matches!(shape.len(), 1 | 2) {
         return Err(format!("the array has {} dimensions, expected 1 or 2", shape.len()));
     }
@@ -111,6 +110,26 @@ fn parse(text: &str) -> Result<NpyHeader, String> {
             Ok(NpyHeader { shape, n_values, value_bytes, is_big_endian, is_fortran_order })
         }
         _ => Err(format!("the shape {shape:?} has more values than memory can hold")),
+    }
+}
+
+impl Family {
+    /// Bytes per value, and whether the big end comes first.
+    fn width_and_end(self, dtype: &str) -> Result<(usize, bool), String> {
+        match (self, dtype) {
+            (Self::Real, "<f4") | (Self::Whole, "<u4") => Ok((4, false)),
+            (Self::Real, ">f4") | (Self::Whole, ">u4") => Ok((4, true)),
+            (Self::Real, "<f8") => Ok((8, false)),
+            (Self::Real, ">f8") => Ok((8, true)),
+            (Self::Whole, "<u2") => Ok((2, false)),
+            (Self::Whole, ">u2") => Ok((2, true)),
+            (Self::Real, _) => Err(format!(
+                "the dtype is `{dtype}`, expected <f4, <f8, >f4 or >f8; convert with `.astype(numpy.float64)`"
+            )),
+            (Self::Whole, _) => Err(format!(
+                "the dtype is `{dtype}`, expected <u2, <u4, >u2 or >u4; convert with `.astype(numpy.uint32)`"
+            )),
+        }
     }
 }
 

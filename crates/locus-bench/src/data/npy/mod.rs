@@ -1,4 +1,4 @@
-//! numpy's `.npy` files: floating-point arrays in, one-dimensional arrays out.
+//! numpy's `.npy` files: floating-point arrays and the curves that we write ourselves in, one-dimensional arrays out.
 //!
 //! The format is NEP 1 of numpy: a magic string, a version, a header that is a Python literal, then the
 //! values. Versions 1, 2 and 3 differ only in the width of the header's length and in its encoding.
@@ -9,7 +9,7 @@ use crate::Error;
 
 mod header;
 
-use header::NpyHeader;
+use header::{Family, NpyHeader};
 
 /// An array of one or two dimensions, rows first.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl Array {
 ///
 /// Memory grows with the bytes that arrive, not with the shape that the header claims.
 pub fn read_npy(mut input: impl Read, file: &str) -> Result<Array, Error> {
-    let header = header::read(&mut input, file)?;
+    let header = header::read(&mut input, file, Family::Real)?;
     let values = if header.value_bytes == 4 {
         let number = if header.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
         let values = read_values::<4, f32>(&mut input, file, header.n_values, number)?;
@@ -61,17 +61,33 @@ pub fn read_npy(mut input: impl Read, file: &str) -> Result<Array, Error> {
         let values = read_values::<8, f64>(&mut input, file, header.n_values, number)?;
         ArrayValues::F64(rows_first(values, &header))
     };
-    // Seeing the end also lets an archive compare its checksum.
-    if read_up_to(&mut input, &mut [0], file)? > 0 {
-        let problem = format!("more bytes follow than the {} values of the header", header.n_values);
-        return Err(invalid(file, problem));
-    }
+    expect_end(&mut input, file, header.n_values)?;
     Ok(Array { shape: header.shape, values })
 }
 
-/// The sizes of the array that `input` holds, from its header alone.
+/// Reads a one-dimensional array of whole numbers, such as the actions of a trial, to the end of `input`.
+///
+/// They may be stored in two bytes or in four, and memory grows as with [`read_npy`].
+pub fn read_npy_u32(mut input: impl Read, file: &str) -> Result<Vec<u32>, Error> {
+    let header = header::read(&mut input, file, Family::Whole)?;
+    if header.shape.len() != 1 {
+        let problem = format!("the array has {} dimensions, expected 1", header.shape.len());
+        return Err(invalid(file, problem));
+    }
+    let values = if header.value_bytes == 2 {
+        let number = if header.is_big_endian { u16::from_be_bytes } else { u16::from_le_bytes };
+        read_values::<2, u16>(&mut input, file, header.n_values, number)?.into_iter().map(u32::from).collect()
+    } else {
+        let number = if header.is_big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
+        read_values::<4, u32>(&mut input, file, header.n_values, number)?
+    };
+    expect_end(&mut input, file, header.n_values)?;
+    Ok(values)
+}
+
+/// The sizes of the floating-point array that `input` holds, from its header alone.
 pub fn read_npy_shape(mut input: impl Read, file: &str) -> Result<Vec<usize>, Error> {
-    Ok(header::read(&mut input, file)?.shape)
+    Ok(header::read(&mut input, file, Family::Real)?.shape)
 }
 
 /// A number that [`write_npy`] can write.
@@ -134,6 +150,14 @@ fn read_values<const BYTES: usize, T>(
     }
     values.shrink_to_fit();
     Ok(values)
+}
+
+/// Seeing the end also lets an archive compare its checksum.
+fn expect_end(input: &mut impl Read, file: &str, n_values: usize) -> Result<(), Error> {
+    match read_up_to(input, &mut [0], file)? {
+        0 => Ok(()),
+        _ => Err(invalid(file, format!("more bytes follow than the {n_values} values of the header"))),
+    }
 }
 
 fn rows_first<T: Copy>(values: Vec<T>, header: &NpyHeader) -> Vec<T> {

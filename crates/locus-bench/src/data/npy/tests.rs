@@ -97,8 +97,32 @@ fn headers_are_written_as_numpy_writes_them() {
     assert_eq!(bytes[10..10 + text.len()], *text);
     assert!(bytes[10 + text.len()..127].iter().all(|&byte| byte == b' '));
     assert_eq!(bytes[127..], *b"\n\x01\x00\x03\x02");
-    // What is written but not read is still named.
+    // It is no array of real numbers.
     assert!(message(&bytes).contains("`<u2`"));
+}
+
+#[test]
+fn whole_numbers_are_read_in_one_dimension_alone() {
+    let file = |dtype: &str, shape: &str, values: &[u8]| {
+        npy(1, &format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}"), values)
+    };
+    let read = |bytes: &[u8]| read_npy_u32(bytes, "a.npy").map_err(|error| error.to_string());
+    for (dtype, values) in [
+        ("<u2", &[1, 0, 3, 2][..]),
+        (">u2", &[0, 1, 2, 3]),
+        ("<u4", &[1, 0, 0, 0, 3, 2, 0, 0]),
+        (">u4", &[0, 0, 0, 1, 0, 0, 2, 3]),
+    ] {
+        let good = file(dtype, "(2,)", values);
+        assert_eq!(read(&good).unwrap(), [1, 515], "{dtype}");
+        assert!((0..good.len()).all(|cut| read(&good[..cut]).is_err()));
+        assert!(read(&[&good[..], b"x"].concat()).unwrap_err().contains("more bytes"));
+    }
+    assert!(read(&file("<u2", "(1, 2)", &[0; 4])).unwrap_err().contains("2 dimensions, expected 1"));
+    for dtype in ["<f8", "<i4", "|u1", "<u8"] {
+        let message = read(&file(dtype, "(1,)", &[0; 8])).unwrap_err();
+        assert!(message.contains(&format!("`{dtype}`")) && message.contains("uint32"), "{message}");
+    }
 }
 
 proptest! {
@@ -116,18 +140,31 @@ proptest! {
         let read = read_npy(&bytes[..], "a.npy").unwrap().into_f32();
         prop_assert_eq!(read.len(), narrow.len());
         prop_assert!(read.iter().zip(&narrow).all(|(a, b)| a.to_bits() == b.to_bits()));
+        let whole: Vec<u32> = bits.iter().map(|&bits| bits as u32).collect();
+        bytes.clear();
+        write_npy(&mut bytes, &whole).unwrap();
+        prop_assert_eq!(read_npy_u32(&bytes[..], "a.npy").unwrap(), whole);
+        let short: Vec<u16> = bits.iter().map(|&bits| bits as u16).collect();
+        bytes.clear();
+        write_npy(&mut bytes, &short).unwrap();
+        let read = read_npy_u32(&bytes[..], "a.npy").unwrap();
+        prop_assert!(read.iter().copied().eq(short.iter().map(|&number| u32::from(number))));
     }
 
     #[test]
     fn no_bytes_panic(
         version in 0_u8..5,
-        literal in r"[{}()\[\]'\x22:, 0-9LTruFalsedch<>f48_é]{0,60}|\{'descr': '[<>]f[48]', 'fortran_order': (True|False), 'shape': \([0-9]{0,20},[0-9]{0,20}\), \}",
+        literal in r"[{}()\[\]'\x22:, 0-9LTruFalsedch<>f48_é]{0,60}|\{'descr': '[<>](f[48]|u[24])', 'fortran_order': (True|False), 'shape': \([0-9]{0,20},[0-9]{0,20}\), \}",
         values in proptest::collection::vec(any::<u8>(), 0..100),
     ) {
         let file = npy(version, &literal, &values);
         if let Ok(array) = read_npy(&file[..], "a.npy") {
             prop_assert_eq!(array.shape.iter().product::<usize>(), array.into_f64().len());
         }
+        if let Ok(whole) = read_npy_u32(&file[..], "a.npy") {
+            prop_assert!(2 * whole.len() <= values.len());
+        }
         let _ = read_npy(&values[..], "a.npy");
+        let _ = read_npy_u32(&values[..], "a.npy");
     }
 }

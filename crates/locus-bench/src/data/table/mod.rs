@@ -1,14 +1,16 @@
 //! Delimited text into columns, in one pass.
 //!
-//! Numbers become `f32`, texts become category codes of one, two or four bytes; no row objects and no copy of
-//! the text are kept. So the 2.46 million rows of the census take 170 MB, and one-hot encoding is left to
+//! Numbers become `f32`, or `f64` in a column where one of them needs it; texts become category codes of one, two or
+//! four bytes; no row objects and no copy of the text are kept. So the 2.46 million rows of the census take 170 MB, and one-hot encoding is left to
 //! whoever needs some of the rows.
 
 mod categories;
+mod numbers;
 mod reader;
 mod records;
 
 pub use categories::CategoryColumn;
+pub use numbers::NumberColumn;
 pub use reader::TableReader;
 
 /// What stands between two cells. Blanks around a cell never count.
@@ -84,7 +86,7 @@ pub struct Feature {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Finite numbers.
-    Numbers(Vec<f32>),
+    Numbers(NumberColumn),
     /// Texts.
     Categories(CategoryColumn),
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use csv::ByteRecord;
 
 use super::categories::CategoryBuilder;
+use super::numbers::NumberColumn;
 use super::records::Records;
 use super::{Feature, Header, Kind, Missing, Separator, Table, Values};
 use crate::Error;
@@ -156,7 +157,7 @@ impl<R: Read> TableReader<R> {
 
 /// A column under way.
 enum ColumnBuilder {
-    Numbers(Vec<f32>),
+    Numbers(NumberColumn),
     Categories(CategoryBuilder),
     Label(CategoryBuilder),
     Dropped,
@@ -165,7 +166,7 @@ enum ColumnBuilder {
 impl ColumnBuilder {
     fn new(kind: Kind) -> Self {
         match kind {
-            Kind::Number => Self::Numbers(Vec::new()),
+            Kind::Number => Self::Numbers(NumberColumn::new()),
             Kind::Category => Self::Categories(CategoryBuilder::new()),
             Kind::Label => Self::Label(CategoryBuilder::new()),
             Kind::Dropped => Self::Dropped,
@@ -188,15 +189,18 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
 
 /// A number or an infinity; the latter is refused when the column is read, rather than taken for a word.
 fn is_number_like(cell: &[u8]) -> bool {
-    matches!(cell, [b'0'..=b'9']) || std::str::from_utf8(cell).is_ok_and(|cell| cell.parse::<f32>().is_ok())
+    matches!(cell, [b'0'..=b'9']) || std::str::from_utf8(cell).is_ok_and(|cell| cell.parse::<f64>().is_ok())
 }
 
-fn parse_number(cell: &[u8]) -> Result<f32, String> {
+/// A number of the range of `f32`, in which policies see it: what is too large for that is refused, and what is too
+/// small is 0. So its square, too, can be trusted.
+fn parse_number(cell: &[u8]) -> Result<f64, String> {
     if let &[digit @ b'0'..=b'9'] = cell {
-        return Ok(f32::from(digit - b'0'));
+        return Ok(f64::from(digit - b'0'));
     }
-    match std::str::from_utf8(cell).ok().and_then(|cell| cell.parse::<f32>().ok()) {
-        Some(number) if number.is_finite() => Ok(number),
+    match std::str::from_utf8(cell).ok().and_then(|cell| cell.parse::<f64>().ok()) {
+        Some(number) if number as f32 == 0.0 => Ok(f64::from(number as f32)),
+        Some(number) if (number as f32).is_finite() => Ok(number),
         Some(_) => Err(format!("found `{}`, expected a finite number below 3.4e38", shorten(cell))),
         None => Err(format!("found `{}`, expected a number", shorten(cell))),
     }

@@ -16,9 +16,9 @@ fn message(result: Result<Table, Error>) -> String {
     error.to_string()
 }
 
-fn numbers(table: &Table, feature: usize) -> &[f32] {
+fn numbers(table: &Table, feature: usize) -> Vec<f64> {
     match &table.features[feature].values {
-        Values::Numbers(numbers) => numbers,
+        Values::Numbers(column) => (0..table.n_rows).map(|row| column.number(row)).collect(),
         Values::Categories(_) => panic!("feature {feature} holds categories"),
     }
 }
@@ -88,11 +88,26 @@ fn wrong_cells_rows_and_files_are_named() {
 }
 
 #[test]
+fn numbers_keep_every_digit_and_take_no_more_memory_than_they_need() {
+    let text = "7,1763240000.1,1e-46\n16777216,1763240000.2,-1e-46\n-0.5,3,0\n";
+    let table = read(text, Header::Absent, &[Number; 3], Missing::IsError).unwrap();
+    assert_eq!(numbers(&table, 0), [7.0, 16_777_216.0, -0.5]);
+    assert_eq!(numbers(&table, 1), [1_763_240_000.1, 1_763_240_000.2, 3.0]);
+    // Too small for f32, whose least number is 1.4e-45.
+    assert_eq!(numbers(&table, 2), [0.0; 3]);
+    let bytes = |feature: &Feature| match &feature.values {
+        Values::Numbers(column) => column.number_bytes(),
+        Values::Categories(_) => panic!("{} holds categories", feature.name),
+    };
+    assert_eq!(table.features.iter().map(bytes).collect::<Vec<_>>(), [4, 8, 4]);
+}
+
+#[test]
 fn a_skipped_header_may_be_separated_otherwise() {
     let reader =
         |text: &'static str| TableReader::new(text.as_bytes(), "t", Separator::Whitespace, Header::Skipped);
     let table = reader("A,B,C\n1 2\t 3 \n").unwrap().read(&[Number; 3], Missing::IsError).unwrap();
-    assert_eq!((numbers(&table, 0), numbers(&table, 2)), (&[1.0][..], &[3.0][..]));
+    assert_eq!((numbers(&table, 0), numbers(&table, 2)), (vec![1.0], vec![3.0]));
     assert!(reader("").is_err());
 }
 
@@ -159,9 +174,9 @@ proptest! {
             prop_assert!(table.n_rows > 0);
             for feature in &table.features {
                 match &feature.values {
-                    Values::Numbers(numbers) => {
-                        prop_assert_eq!(numbers.len(), table.n_rows);
-                        prop_assert!(numbers.iter().all(|number| number.is_finite()));
+                    Values::Numbers(column) => {
+                        prop_assert_eq!(column.len(), table.n_rows);
+                        prop_assert!((0..table.n_rows).all(|row| (column.number(row) as f32).is_finite()));
                     }
                     Values::Categories(column) => {
                         for row in 0..table.n_rows {

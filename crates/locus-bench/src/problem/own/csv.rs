@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{file_used, stem};
+use super::{file_used, name};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
@@ -14,9 +14,10 @@ use crate::problem::registry::FromFile;
 ///
 /// `label` is the name of the column with the classes or, where no column has that name, its number from 0.
 /// Other columns are numbers if all their cells are, else categories. Rows in which a value is missing are
-/// dropped. The problem is called by the file's stem. The file is read twice, first to see what its columns
+/// dropped. The problem is called by the file's stem, which no built-in problem may have. The file is read twice, first to see what its columns
 /// are.
 pub fn load_csv(path: &Path, label: &str) -> Result<Loaded, Error> {
+    let name = name(path)?;
     let mut first_pass = DataFile::open(path)?;
     let file_label = first_pass.label();
     let reader = TableReader::new(&mut first_pass, &file_label, Separator::Comma, Header::Names)?;
@@ -29,7 +30,6 @@ pub fn load_csv(path: &Path, label: &str) -> Result<Loaded, Error> {
     let mut file = DataFile::open(path)?;
     let table = TableReader::new(&mut file, &file_label, Separator::Comma, Header::Names)?
         .read(&kinds, Missing::DropRow)?;
-    let name = stem(path);
     let FromFile { problem, mut notes } = Classification::from_table(&name, table, &file_label)?;
     if names.iter().all(|name| name.parse::<f64>().is_ok()) {
         notes.push(format!(
@@ -92,6 +92,23 @@ mod tests {
         assert_eq!(loaded.files[0].known, None);
         assert!(loaded.notes[0].contains("dropped 2 of 5 rows"), "{:?}", loaded.notes);
         assert_eq!(loaded.problem.sequence(3, Seed::new(1)).unwrap().len(), 3);
+    }
+
+    /// Times of a second between them differ in digits that f32 does not have.
+    #[test]
+    fn numbers_are_standardized_before_they_are_narrowed() {
+        let rows: String =
+            (0..50).map(|i| format!("{}.{},{}\n", 1_763_240_000 + i / 10, i % 10, i % 2)).collect();
+        let problem = load(&format!("t,kind\n{rows}"), "kind").unwrap().problem;
+        let sequence = problem.sequence(50, Seed::new(1)).unwrap();
+        let mut found: Vec<f32> = sequence.rounds().map(|round| round.context[0]).collect();
+        found.sort_by(f32::total_cmp);
+        // Of 0, 1, …, n − 1 the variance is (n² − 1)/12.
+        let std = (2499.0_f64 / 12.0).sqrt();
+        for (i, found) in found.into_iter().enumerate() {
+            let expected = (i as f64 - 24.5) / std;
+            assert!((f64::from(found) - expected).abs() < 1e-5, "{i}: {found}, expected {expected}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use locus::{Seed, Shape};
 
-use super::{file_used, stem};
+use super::{file_used, name};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::npz::Npz;
@@ -20,8 +20,10 @@ struct OwnRounds {
 
 /// Makes a problem of an `.npz` archive with the arrays `contexts` `[T, C]`, `rewards` `[T, A]` and, if there is
 /// one, `optimal` `[T]`: the best expected reward, against which regret is measured; otherwise the best reward
-/// of the round is. The problem is called by the file's stem, and all its trials are alike.
+/// of the round is. The problem is called by the file's stem, which no built-in problem may have, and all its trials are
+/// alike.
 pub fn load_npz(path: &Path) -> Result<Loaded, Error> {
+    let name = name(path)?;
     let mut npz = Npz::open(path)?;
     let file = path.display().to_string();
     let invalid = |problem| Error::InvalidFile { file: file.clone(), problem };
@@ -83,7 +85,7 @@ pub fn load_npz(path: &Path) -> Result<Loaded, Error> {
 
     // The archive as it is has one checksum, whatever is read of it.
     let used = file_used(path, DataFile::open(path)?.finish()?);
-    let problem = Arc::new(OwnRounds { name: stem(path), rounds });
+    let problem = Arc::new(OwnRounds { name, rounds });
     Ok(Loaded { problem, files: vec![used], notes: Vec::new() })
 }
 
