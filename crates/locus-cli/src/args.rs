@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 /// No line is longer than 80 characters, so that none is broken on a usual terminal.
 const EXAMPLES: &str = "\
 Examples:
-  locus bench                                 no files needed, seconds at most
+  locus bench                                 no files needed, about a minute
   locus bench --suite paper --data DIR        the paper's eight problems
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records

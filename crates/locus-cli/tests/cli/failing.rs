@@ -1,9 +1,9 @@
-//! A trial that fails: this policy draws its noise variance from a prior so wide that the draw overflows.
+//! A trial that fails: this policy learns in steps so large that its numbers overflow in the first round of training.
 
 use crate::harness::{Desk, id};
 
-const FAILING: &str = "lin-full-post[initial_pulls=0,prior_shape=1e-9]";
-const REASON: &str = "the drawn noise variance of action 0 gave inf";
+pub(crate) const FAILING: &str = "lu-gauss[batch_size=8,latent_dim=2,learning_rate=10,train_every=1]";
+pub(crate) const REASON: &str = "latent standard deviation gave inf";
 
 fn bench(desk: &Desk) -> crate::harness::Said {
     desk.tiny_bench(&format!("--problems linear,wheel --policies {FAILING},lin-full-post --out out"))

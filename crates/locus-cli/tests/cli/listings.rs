@@ -39,11 +39,10 @@ fn policies_are_listed_with_every_setting() {
     assert!(one.starts_with("lin-full-post\n") && !one.contains("uniform\n"), "{one}");
     let block =
         |key: &str| one.split(&format!("  {key} = ")).nth(1).expect(key).lines().take(3).collect::<Vec<_>>();
-    let above_0 = "      a number above 0, up to 1e12; default from: benchmark";
     for (key, default, range) in [
-        ("prior_precision", "0.25", above_0),
-        ("prior_shape", "6", above_0),
-        ("prior_rate", "6", above_0),
+        ("prior_precision", "0.25", "      a number from 1e-12 to 1e12; default from: benchmark"),
+        ("prior_shape", "6", "      a number from 0.1 to 1e12; default from: benchmark"),
+        ("prior_rate", "6", "      a number above 0, up to 1e12; default from: benchmark"),
         ("initial_pulls", "2", "      a whole number from 0 to 1000; default from: benchmark"),
     ] {
         let block = block(key);

@@ -32,7 +32,7 @@ fn settings_that_make_no_sense() {
     );
     refused(
         &["--policies", "lin-full-post[prior_precision=0]"],
-        &["`prior_precision` is `0`, expected a number above 0, up to 1e12"],
+        &["`prior_precision` is `0`, expected a number from 1e-12 to 1e12"],
     );
     refused(
         &["--policies", "lin-full-post[initial_pulls=1.5]"],
