@@ -70,7 +70,7 @@ fn a_policy_that_cannot_be_built_is_a_failed_trial() {
     let out = tempfile::tempdir().unwrap();
     let refuse = |spec: &PolicySpec, shape: locus::Shape, _: locus::Seed| {
         assert_eq!(spec.id(), "uniform");
-        Err(locus::Error::EmptyShape { n_features: shape.n_features, n_actions: shape.n_actions })
+        Err(locus::Error::ShapeOutOfRange { n_features: shape.n_features, n_actions: shape.n_actions })
     };
     let mut experiment = experiment(out.path());
     experiment.policies.clear();
