@@ -79,7 +79,7 @@ fn a_policy_that_cannot_be_built_is_a_failed_trial() {
     let estimate = experiment.estimate_with(&refuse).unwrap();
     assert_eq!(estimate.unknown.len(), 2);
     assert!(
-        estimate.unknown[0].starts_with("uniform on a: round 0: a policy needs"),
+        estimate.unknown[0].starts_with("uniform on a: round 0: a policy has from 1 to"),
         "{:?}",
         estimate.unknown
     );
