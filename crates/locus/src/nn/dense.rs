@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::product::{
-    Add, AddReluMask, Bias, BiasRelu, Epilogue, ReluMask, Store, add_outer, product, product_of_one,
+    AddReluMask, Bias, BiasRelu, Epilogue, ReluMask, Store, add_outer, product, product_of_one,
 };
 use super::{Layout, Lines, LinesMut};
 use crate::Rng;
@@ -34,8 +34,6 @@ pub enum InputGradient<'a> {
     None,
     /// To inputs `from..` of the layer, replacing what is there.
     Store(usize, LinesMut<'a>),
-    /// To inputs `from..` of the layer, added to what is there.
-    Add(usize, LinesMut<'a>),
     /// To all inputs, which came out of a ReLU: before that ReLU.
     BeforeRelu(LinesMut<'a>),
     /// The same, added to what is there.
@@ -124,7 +122,6 @@ impl Dense {
         match input {
             InputGradient::None => {}
             InputGradient::Store(from, dx) => self.pass_on(parameters, dy, from, dx, &Store, transposed),
-            InputGradient::Add(from, dx) => self.pass_on(parameters, dy, from, dx, &Add, transposed),
             InputGradient::BeforeRelu(dx) => self.pass_on(parameters, dy, 0, dx, &ReluMask(x), transposed),
             InputGradient::AddBeforeRelu(dx) => {
                 self.pass_on(parameters, dy, 0, dx, &AddReluMask(x), transposed);
