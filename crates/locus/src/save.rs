@@ -103,6 +103,21 @@ impl<'a> Decoder<'a> {
         values.iter_mut().try_for_each(|value| self.array().map(|bytes| *value = f32::from_le_bytes(bytes)))
     }
 
+    /// `N` lists of `n` finite numbers each: parameters, and what their optimizer keeps.
+    pub fn parameters<const N: usize>(&mut self, n: usize) -> Result<[Vec<f32>; N], Error> {
+        if self.remaining() / (N * size_of::<f32>()) < n {
+            return Err(self.damaged("its parameters are cut short".to_owned()));
+        }
+        let mut lists = std::array::from_fn(|_| vec![0.0; n]);
+        for list in &mut lists {
+            self.f32s(list)?;
+            if list.iter().any(|value| !value.is_finite()) {
+                return Err(self.damaged("a parameter is not a finite number".to_owned()));
+            }
+        }
+        Ok(lists)
+    }
+
     /// Reads text.
     pub fn text(&mut self) -> Result<&'a str, Error> {
         let length = self.usize()?;

@@ -52,3 +52,13 @@ impl Scratch {
         })
     }
 }
+
+/// Something that is worth keeping but not worth copying.
+#[derive(Debug, Default)]
+pub(crate) struct Cache<T>(pub(crate) Option<Box<T>>);
+
+impl<T> Clone for Cache<T> {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}

@@ -6,7 +6,10 @@
 
 pub mod lin_full_post;
 pub mod lu;
+mod minibatch;
 pub mod registry;
+mod reward_scaling;
+pub mod settings;
 pub mod spec;
 pub mod thompson;
 pub mod uniform;
@@ -63,6 +66,8 @@ pub struct FitReport {
     pub minibatches: u32,
     /// Mean loss over these minibatches.
     pub mean_loss: Option<f64>,
+    /// How often a guard changed a number so that training could go on, such as a standard deviation held at its floor.
+    pub interventions: u64,
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Settings of the LU policies; docs/paper.md lists where the presets differ.
 
-use super::settings::{Capacity, KlWeight, LatentInput, Layers, StdLink, StdScale, Switch};
+use super::settings::{KlWeight, LatentInput, StdLink, StdScale};
 use crate::config::config;
+use crate::policy::settings::{Capacity, Layers, Switch};
 use crate::policy::thompson::{Plan, Training};
 
 /// Declares the settings of an LU policy: its own, and those that both share.

@@ -2,8 +2,8 @@
 
 use super::config::LuGaussConfig;
 use super::latent::{Latent, Noise};
-use super::settings::sizes;
 use crate::nn::{Activation, InputGradient, Layout, Lines, Mlp, MlpWork, Panel, exp_slice};
+use crate::policy::settings::sizes;
 use crate::{Rng, Shape};
 
 /// μ_z = T_φ1(h), σ_z = exp(factor · T_φ2(h)), h = T_φ0(x).

@@ -14,14 +14,17 @@ use std::ops::Range;
 
 use super::config::Shared;
 use super::latent::{Latent, Noise};
-use super::settings::{KlWeight, LatentInput, StdScale, sizes};
+use super::settings::{KlWeight, LatentInput, StdScale};
 use crate::config::Config;
 use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::policy::FitReport;
+use crate::policy::minibatch::{Gathering, Minibatch};
+use crate::policy::reward_scaling::RewardScaling;
+use crate::policy::settings::sizes;
 use crate::policy::thompson::{Breakdown, Plan, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
-use crate::scratch::Scratch;
+use crate::scratch::{Cache, Scratch};
 use crate::{Error, Outcome, Rng, Seed, Shape};
 
 /// Settings of an LU policy.
@@ -56,12 +59,10 @@ pub(crate) struct Parts<Q> {
 /// A minibatch and all that is computed from it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work<W> {
-    /// [x, z]: [C + H, N]
-    pub(crate) inputs: Panel,
+    /// Its inputs are [x, z]: [C + H, N].
+    pub(crate) batch: Minibatch,
     /// What q sees in place of x where that is not the context.
     pub(super) ones: Panel,
-    pub(crate) actions: Vec<usize>,
-    pub(crate) rewards: Vec<f32>,
     pub(crate) decoder: MlpWork,
     /// [H, N]
     pub(super) dz: Panel,
@@ -96,14 +97,14 @@ impl<Q: Latent> Parts<Q> {
         parameters[self.log_prior_std.start] = libm::log(prior_std) as f32;
     }
 
-    /// Draws z for the contexts in `work.inputs`, and decodes: mean rewards [A, N] are then the decoder's output.
+    /// Draws z for the contexts in `work.batch.inputs`, and decodes: mean rewards [A, N] are then the decoder's output.
     pub(crate) fn forward(&self, parameters: &[f32], noise: &mut impl Noise, work: &mut Work<Q::Work>) {
-        let n_columns = work.inputs.n_columns();
+        let n_columns = work.batch.inputs.n_columns();
         let n_features = self.shape.n_features;
         match self.shared.latent_input {
             // z is written into the same panel that x is read from, so x is looked at first.
             LatentInput::Context => {
-                let inputs = std::mem::take(&mut work.inputs);
+                let inputs = std::mem::take(&mut work.batch.inputs);
                 let mut z = std::mem::take(&mut work.dz);
                 z.reshape(self.shared.latent_dim, n_columns);
                 self.latent.sample(
@@ -114,20 +115,20 @@ impl<Q: Latent> Parts<Q> {
                     0,
                     &mut work.latent,
                 );
-                work.inputs = inputs;
+                work.batch.inputs = inputs;
                 for h in 0..self.shared.latent_dim {
-                    work.inputs.line_mut(n_features + h).copy_from_slice(z.line(h));
+                    work.batch.inputs.line_mut(n_features + h).copy_from_slice(z.line(h));
                 }
                 work.dz = z;
             }
             LatentInput::Ones => {
                 work.ones.reshape(n_features, n_columns);
                 work.ones.fill(1.0);
-                let Work { ones, inputs, latent, .. } = work;
-                self.latent.sample(parameters, ones.all(), noise, inputs, n_features, latent);
+                let Work { ones, batch, latent, .. } = work;
+                self.latent.sample(parameters, ones.all(), noise, &mut batch.inputs, n_features, latent);
             }
         }
-        self.decoder.forward(parameters, work.inputs.all(), &mut work.decoder);
+        self.decoder.forward(parameters, work.batch.inputs.all(), &mut work.decoder);
     }
 
     /// Computes the loss of the minibatch in `work` and adds its gradients to `work.gradients`.
@@ -138,9 +139,9 @@ impl<Q: Latent> Parts<Q> {
         noise: &mut impl Noise,
         work: &mut Work<Q::Work>,
     ) -> f64 {
-        let n = work.inputs.n_columns();
+        let n = work.batch.inputs.n_columns();
         let mut loss = self.reward_loss(parameters, work);
-        let Work { inputs, ones, decoder, dz, latent, gradients, .. } = work;
+        let Work { batch: Minibatch { inputs, .. }, ones, decoder, dz, latent, gradients } = work;
         dz.reshape(self.shared.latent_dim, n);
         let to_z = InputGradient::Store(self.shape.n_features, dz.all_mut());
         self.decoder.backward(parameters, gradients, inputs.all(), decoder, to_z);
@@ -160,7 +161,7 @@ impl<Q: Latent> Parts<Q> {
 
     /// −A · mean log N(r; μ[a], σ[a]²), and its gradients in the decoder's output and σ.
     fn reward_loss(&self, parameters: &[f32], work: &mut Work<Q::Work>) -> f64 {
-        let Work { actions, rewards, decoder, gradients, .. } = work;
+        let Work { batch: Minibatch { actions, rewards, .. }, decoder, gradients, .. } = work;
         let weight = self.shape.n_actions as f32 / actions.len() as f32;
         let (means, mean_gradients) = decoder.output_and_gradient();
         mean_gradients.fill(0.0);
@@ -218,7 +219,7 @@ impl<Q: Latent> Parts<Q> {
 
     /// Where the first number that is not finite arose.
     fn find_breakdown(&self, parameters: &[f32], work: &Work<Q::Work>) -> Breakdown {
-        let mut panels = vec![("the contexts of the minibatch".to_owned(), &work.inputs)];
+        let mut panels = vec![("the contexts of the minibatch".to_owned(), &work.batch.inputs)];
         panels.extend(self.latent.panels(&work.latent));
         let decoder = work.decoder.outputs().iter().enumerate();
         panels.extend(decoder.map(|(layer, panel)| (format!("decoder layer {}", layer + 1), panel)));
@@ -258,39 +259,6 @@ impl<C: LuConfig> fmt::Debug for Lu<C> {
     }
 }
 
-/// Something that is worth keeping but not worth copying.
-#[derive(Debug, Default)]
-struct Cache<T>(Option<Box<T>>);
-
-impl<T> Clone for Cache<T> {
-    fn clone(&self) -> Self {
-        Self(None)
-    }
-}
-
-/// Number, mean and sum of squared deviations of all rewards seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct RewardScaling {
-    n: u64,
-    mean: f64,
-    deviations: f64,
-}
-
-impl RewardScaling {
-    fn observe(&mut self, reward: f64) {
-        self.n += 1;
-        let deviation = reward - self.mean;
-        self.mean += deviation / self.n as f64;
-        self.deviations += deviation * (reward - self.mean);
-    }
-
-    /// Mean and standard deviation; 1 where rewards do not differ.
-    fn mean_and_std(self) -> (f64, f64) {
-        let variance = self.deviations / self.n.max(1) as f64;
-        (self.mean, if variance > 0.0 { variance.sqrt() } else { 1.0 })
-    }
-}
-
 impl<C: LuConfig> Lu<C> {
     /// The weight of an observation's KL term in the next round of training.
     fn kl_weight(&self) -> f32 {
@@ -306,43 +274,37 @@ impl<C: LuConfig> Lu<C> {
         (full * warm) as f32
     }
 
-    /// Fills the minibatch with rows drawn from the replay.
-    fn gather(&self, replay: &Replay, rng: &mut Rng, work: &mut Work<<C::Latent as Latent>::Work>) {
-        let Shared { batch_size, latent_dim, is_reward_scaled, .. } = self.parts.shared;
+    /// What a minibatch is made of.
+    fn gathering(&self) -> Gathering {
+        let Shared { batch_size, latent_dim, .. } = self.parts.shared;
         let n_features = self.parts.shape.n_features;
-        let (mean, std) = if is_reward_scaled { self.scaling.mean_and_std() } else { (0.0, 1.0) };
-        work.inputs.reshape(n_features + latent_dim, batch_size);
-        work.actions.clear();
-        work.rewards.clear();
-        let mut contexts = [[0.0_f32; 0].as_slice(); LANES];
-        for first in (0..batch_size).step_by(LANES) {
-            let n_rows = LANES.min(batch_size - first);
-            for context in &mut contexts[..n_rows] {
-                let observation = replay.sample(rng);
-                *context = observation.context;
-                work.actions.push(observation.action);
-                work.rewards.push(((observation.reward - mean) / std) as f32);
-            }
-            for feature in 0..n_features {
-                let line = &mut work.inputs.line_mut(feature)[first..first + n_rows];
-                for (place, context) in line.iter_mut().zip(&contexts) {
-                    *place = context[feature];
-                }
-            }
+        Gathering {
+            n_rows: batch_size,
+            n_features,
+            n_more_lines: latent_dim,
+            mean_and_std: self.mean_and_std(),
         }
     }
 
-    /// Keeps linear standard deviations above their floor.
-    fn apply_floor(&mut self) {
+    /// Mean and standard deviation of the rewards that the model is trained on: what one of its rewards of 0 and 1 means.
+    fn mean_and_std(&self) -> (f64, f64) {
+        if self.parts.shared.is_reward_scaled { self.scaling.mean_and_std() } else { (0.0, 1.0) }
+    }
+
+    /// Keeps linear standard deviations above their floor; how many were below.
+    fn apply_floor(&mut self) -> u64 {
         let Shared { reward_std_scale, reward_std_floor, .. } = self.parts.shared;
+        let mut n_floored = 0;
         if reward_std_scale == StdScale::Linear {
             for std in &mut self.parameters[self.parts.reward_std.clone()] {
                 // A NaN is left for the check that follows.
                 if *std < reward_std_floor {
                     *std = reward_std_floor;
+                    n_floored += 1;
                 }
             }
         }
+        n_floored
     }
 }
 
@@ -373,15 +335,14 @@ impl<C: LuConfig> RewardModel for Lu<C> {
     ) -> Result<(), Breakdown> {
         let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
         let Shape { n_features, n_actions } = self.parts.shape;
-        work.inputs.reshape(n_features + self.parts.shared.latent_dim, contexts.len());
+        work.batch.inputs.reshape(n_features + self.parts.shared.latent_dim, contexts.len());
         for feature in 0..n_features {
-            for (place, context) in work.inputs.line_mut(feature).iter_mut().zip(contexts) {
+            for (place, context) in work.batch.inputs.line_mut(feature).iter_mut().zip(contexts) {
                 *place = context[feature];
             }
         }
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
-        let (mean, std) =
-            if self.parts.shared.is_reward_scaled { self.scaling.mean_and_std() } else { (0.0, 1.0) };
+        let (mean, std) = self.mean_and_std();
         for (column, rewards) in rewards.chunks_exact_mut(n_actions).enumerate() {
             for (action, reward) in rewards.iter_mut().enumerate() {
                 *reward = mean + std * f64::from(work.decoder.output().line(action)[column]);
@@ -401,9 +362,9 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         let kl_weight = self.kl_weight();
         let mut normals = Normals::new(rng);
         let minibatches = self.parts.shared.minibatches;
-        let mut total = 0.0;
+        let (mut total, mut interventions) = (0.0, 0);
         for _ in 0..minibatches {
-            self.gather(replay, rng, &mut work);
+            work.batch.gather(replay, rng, self.gathering());
             self.parts.latent.prepare(&self.parameters, &mut work.latent);
             self.parts.forward(&self.parameters, &mut normals, &mut work);
             let loss = self.parts.loss(&self.parameters, kl_weight, &mut normals, &mut work);
@@ -412,7 +373,7 @@ impl<C: LuConfig> RewardModel for Lu<C> {
             }
             total += loss;
             self.optimizer.step(&mut self.parameters, &mut work.gradients);
-            self.apply_floor();
+            interventions += self.apply_floor();
         }
         if let Some(found) = self.parameters.iter().find(|parameter| !parameter.is_finite()) {
             return Err(Breakdown {
@@ -422,14 +383,13 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         }
         self.n_fits += 1;
         self.work = Cache(Some(work));
-        Ok(FitReport { minibatches, mean_loss: Some(total / f64::from(minibatches)) })
+        let mean_loss = Some(total / f64::from(minibatches));
+        Ok(FitReport { minibatches, mean_loss, interventions })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_fits);
-        encoder.u64(self.scaling.n);
-        encoder.f64(self.scaling.mean);
-        encoder.f64(self.scaling.deviations);
+        self.scaling.encode(encoder);
         encoder.u64(self.optimizer.n_steps);
         encoder.f32s(&self.parameters);
         encoder.f32s(&self.optimizer.means);
@@ -444,20 +404,9 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         let learning_rate = shared.learning_rate;
         let parts: Parts<C::Latent> = Parts::new(config, shared, shape);
         let n_fits = decoder.u64()?;
-        let scaling = RewardScaling { n: decoder.u64()?, mean: decoder.f64()?, deviations: decoder.f64()? };
+        let scaling = RewardScaling::decode(decoder)?;
         let n_steps = decoder.u64()?;
-        let n = parts.n_parameters;
-        if decoder.remaining() / (3 * size_of::<f32>()) < n {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
-        let mut lists = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
-        for list in &mut lists {
-            decoder.f32s(list)?;
-            if list.iter().any(|value| !value.is_finite()) {
-                return Err(decoder.damaged("a parameter is not a finite number".to_owned()));
-            }
-        }
-        let [parameters, means, squares] = lists;
+        let [parameters, means, squares] = decoder.parameters(parts.n_parameters)?;
         let optimizer = Adam { learning_rate, n_steps, means, squares };
         Ok(Self {
             parts,

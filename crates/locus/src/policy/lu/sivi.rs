@@ -10,11 +10,11 @@ use multiversion::multiversion;
 
 use super::config::LuSiviConfig;
 use super::latent::{Latent, Noise};
-use super::settings::{Switch, sizes};
 use crate::nn::{
     Activation, InputGradient, LANES, Layout, Lines, LowRank, Mlp, MlpWork, Panel, SharedInput, Sharing,
     exp_lanes, exp_slice,
 };
+use crate::policy::settings::{Switch, sizes};
 use crate::{Rng, Shape};
 
 /// ψ = T_φ1([x, ε]), σ_z = exp(factor · T_φ2(x)).

@@ -4,7 +4,9 @@ use crate::nn::{Normals, Panel};
 use crate::policy::lu::config::{LuGaussConfig, LuSiviConfig};
 use crate::policy::lu::latent::Latent;
 use crate::policy::lu::model::{LuConfig, Parts, Work};
-use crate::policy::lu::settings::{Layers, StdScale};
+use crate::policy::lu::settings::StdScale;
+use crate::policy::minibatch::Minibatch;
+use crate::policy::settings::Layers;
 use crate::{Seed, Shape};
 
 const SHAPE: Shape = Shape::new(3, 4);
@@ -17,9 +19,11 @@ fn work<Q: Latent>(parts: &Parts<Q>) -> Work<Q::Work> {
         inputs.line_mut(feature).iter_mut().for_each(|value| *value = rng.normal() as f32);
     }
     Work {
-        inputs,
-        actions: (0..N).map(|row| row % SHAPE.n_actions).collect(),
-        rewards: (0..N).map(|_| rng.normal() as f32).collect(),
+        batch: Minibatch {
+            inputs,
+            actions: (0..N).map(|row| row % SHAPE.n_actions).collect(),
+            rewards: (0..N).map(|_| rng.normal() as f32).collect(),
+        },
         gradients: vec![0.0; parts.n_parameters],
         ..Work::default()
     }

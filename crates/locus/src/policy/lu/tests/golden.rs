@@ -14,8 +14,10 @@ use crate::policy::lu::config::{LuGaussConfig, LuSiviConfig};
 use crate::policy::lu::gauss::Gauss;
 use crate::policy::lu::latent::{Latent, Noise};
 use crate::policy::lu::model::{LuConfig, Parts, Work};
-use crate::policy::lu::settings::{LatentInput, Layers, StdScale};
+use crate::policy::lu::settings::{LatentInput, StdScale};
 use crate::policy::lu::sivi::Sivi;
+use crate::policy::minibatch::Minibatch;
+use crate::policy::settings::Layers;
 
 const TOLERANCE: f64 = 1e-4;
 
@@ -151,15 +153,17 @@ fn compare<C: LuConfig>(
             .copy_from_slice(&values.iter().map(|&value| value as f32).collect::<Vec<_>>());
     }
     let mut work = Work::<<C::Latent as Latent>::Work> {
-        inputs: Panel::new(n_features + dim("latent"), batch),
-        actions: list(&case["actions"]).iter().map(|&action| action as usize).collect(),
-        rewards: list(&case["rewards"]).iter().map(|&reward| reward as f32).collect(),
+        batch: Minibatch {
+            inputs: Panel::new(n_features + dim("latent"), batch),
+            actions: list(&case["actions"]).iter().map(|&action| action as usize).collect(),
+            rewards: list(&case["rewards"]).iter().map(|&reward| reward as f32).collect(),
+        },
         gradients: vec![0.0; parts.n_parameters],
         ..Work::default()
     };
     for (row, context) in case["contexts"].as_array().unwrap().iter().enumerate() {
         for (feature, value) in list(context).into_iter().enumerate() {
-            work.inputs.line_mut(feature)[row] = value as f32;
+            work.batch.inputs.line_mut(feature)[row] = value as f32;
         }
     }
     let mut noise = Known(case);
