@@ -36,9 +36,9 @@ impl Normals {
         fill(&mut self.state, values, std);
     }
 
-    /// Fills a panel, line by line.
+    /// Fills a panel, line by line, or a single column at once.
     pub fn fill_panel(&mut self, panel: &mut Panel, std: f32) {
-        (0..panel.n_features()).for_each(|feature| self.fill(panel.line_mut(feature), std));
+        panel.runs_mut().for_each(|run| self.fill(run, std));
     }
 }
 

@@ -84,6 +84,45 @@ impl Panel {
         &mut self.data[feature * self.stride..][..self.n_columns]
     }
 
+    /// Values that lie side by side: the line of every feature, or the whole of a single column.
+    pub fn runs(&self) -> impl Iterator<Item = &[f32]> {
+        let (run, used) = self.run_lens();
+        self.all().data.chunks_exact(run).map(move |run| &run[..used])
+    }
+
+    /// The same, to write.
+    pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut [f32]> {
+        let (run, used) = self.run_lens();
+        self.all_mut().data.chunks_exact_mut(run).map(move |run| &mut run[..used])
+    }
+
+    /// From one run to the next, and how long it is.
+    fn run_lens(&self) -> (usize, usize) {
+        match self.n_columns {
+            1 => (self.n_features.max(1), self.n_features),
+            n_columns => (self.stride.max(1), n_columns),
+        }
+    }
+
+    /// Copies a panel of as many columns to the lines from `first` on.
+    pub fn copy_lines(&mut self, first: usize, lines: &Panel) {
+        self.lines_mut(first..first + lines.n_features).data.copy_from_slice(lines.all().data);
+    }
+
+    /// Puts each of the rows into a column, from column `first` on: value i of a row into line i.
+    pub fn put_rows(&mut self, first: usize, rows: &[&[f32]]) {
+        if let (1, [row]) = (self.n_columns, rows) {
+            return self.data[..row.len()].copy_from_slice(row);
+        }
+        let n_values = rows.first().map_or(0, |row| row.len());
+        for feature in 0..n_values {
+            let line = &mut self.line_mut(feature)[first..first + rows.len()];
+            for (place, row) in line.iter_mut().zip(rows) {
+                *place = row[feature];
+            }
+        }
+    }
+
     /// All features.
     pub fn all(&self) -> Lines<'_> {
         self.lines(0..self.n_features)

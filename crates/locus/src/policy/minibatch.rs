@@ -42,12 +42,7 @@ impl Minibatch {
                 self.actions.push(observation.action);
                 self.rewards.push(((observation.reward - mean) / std) as f32);
             }
-            for feature in 0..n_features {
-                let line = &mut self.inputs.line_mut(feature)[first..first + n_rows];
-                for (place, context) in line.iter_mut().zip(&contexts) {
-                    *place = context[feature];
-                }
-            }
+            self.inputs.put_rows(first, &contexts[..n_rows]);
         }
     }
 }

@@ -57,7 +57,6 @@ impl Latent for Gauss {
         x: Lines<'_>,
         noise: &mut impl Noise,
         z: &mut Panel,
-        from: usize,
         work: &mut GaussWork,
     ) {
         self.encoder.forward(parameters, x, &mut work.encoder);
@@ -68,15 +67,17 @@ impl Latent for Gauss {
         work.noise.reshape(latent_dim, x.n_columns());
         work.std.reshape(latent_dim, x.n_columns());
         noise.latent(&mut work.noise);
-        for h in 0..latent_dim {
-            let std = work.std.line_mut(h);
-            for (std, output) in std.iter_mut().zip(work.scale.output().line(h)) {
+        let GaussWork { std, noise, mean, scale, .. } = work;
+        for (std, output) in std.runs_mut().zip(scale.output().runs()) {
+            for (std, output) in std.iter_mut().zip(output) {
                 *std = self.std_factor * output;
             }
             exp_slice(std);
-            let (mean, noise) = (work.mean.output().line(h), work.noise.line(h));
-            for (((z, mean), std), noise) in z.line_mut(from + h).iter_mut().zip(mean).zip(std).zip(noise) {
-                *z = mean + *std * noise;
+        }
+        let parts = mean.output().runs().zip(std.runs()).zip(noise.runs());
+        for (z, ((mean, std), noise)) in z.runs_mut().zip(parts) {
+            for (((z, mean), std), noise) in z.iter_mut().zip(mean).zip(std).zip(noise) {
+                *z = mean + std * noise;
             }
         }
     }

@@ -24,14 +24,13 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
     /// Makes ready for a minibatch of training; decisions do without.
     fn prepare(&self, _parameters: &[f32], _work: &mut Self::Work) {}
 
-    /// Draws z [H, N] for inputs x [C, N].
+    /// Draws z [H, N] for inputs x [C, N]; `z` has that shape.
     fn sample(
         &self,
         parameters: &[f32],
         x: Lines<'_>,
         noise: &mut impl Noise,
         z: &mut Panel,
-        from: usize,
         work: &mut Self::Work,
     );
 

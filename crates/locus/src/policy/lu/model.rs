@@ -67,6 +67,8 @@ pub(crate) struct Work<W> {
     /// [H, N]
     pub(super) dz: Panel,
     pub(crate) latent: W,
+    /// (σ_r, log σ_r) of every action.
+    pub(super) reward_stds: Vec<(f32, f32)>,
     pub(crate) gradients: Vec<f32>,
 }
 
@@ -99,35 +101,21 @@ impl<Q: Latent> Parts<Q> {
 
     /// Draws z for the contexts in `work.batch.inputs`, and decodes: mean rewards [A, N] are then the decoder's output.
     pub(crate) fn forward(&self, parameters: &[f32], noise: &mut impl Noise, work: &mut Work<Q::Work>) {
-        let n_columns = work.batch.inputs.n_columns();
-        let n_features = self.shape.n_features;
-        match self.shared.latent_input {
-            // z is written into the same panel that x is read from, so x is looked at first.
-            LatentInput::Context => {
-                let inputs = std::mem::take(&mut work.batch.inputs);
-                let mut z = std::mem::take(&mut work.dz);
-                z.reshape(self.shared.latent_dim, n_columns);
-                self.latent.sample(
-                    parameters,
-                    inputs.lines(0..n_features),
-                    noise,
-                    &mut z,
-                    0,
-                    &mut work.latent,
-                );
-                work.batch.inputs = inputs;
-                for h in 0..self.shared.latent_dim {
-                    work.batch.inputs.line_mut(n_features + h).copy_from_slice(z.line(h));
-                }
-                work.dz = z;
-            }
+        let Work { batch: Minibatch { inputs, .. }, ones, dz, latent, .. } = work;
+        let (n_features, n_columns) = (self.shape.n_features, inputs.n_columns());
+        let x = match self.shared.latent_input {
+            LatentInput::Context => inputs.lines(0..n_features),
             LatentInput::Ones => {
-                work.ones.reshape(n_features, n_columns);
-                work.ones.fill(1.0);
-                let Work { ones, batch, latent, .. } = work;
-                self.latent.sample(parameters, ones.all(), noise, &mut batch.inputs, n_features, latent);
+                ones.reshape(n_features, n_columns);
+                ones.fill(1.0);
+                ones.all()
             }
-        }
+        };
+        // The place of its gradient is free until the way back.
+        let z = dz;
+        z.reshape(self.shared.latent_dim, n_columns);
+        self.latent.sample(parameters, x, noise, z, latent);
+        inputs.copy_lines(n_features, z);
         self.decoder.forward(parameters, work.batch.inputs.all(), &mut work.decoder);
     }
 
@@ -141,7 +129,7 @@ impl<Q: Latent> Parts<Q> {
     ) -> f64 {
         let n = work.batch.inputs.n_columns();
         let mut loss = self.reward_loss(parameters, work);
-        let Work { batch: Minibatch { inputs, .. }, ones, decoder, dz, latent, gradients } = work;
+        let Work { batch: Minibatch { inputs, .. }, ones, decoder, dz, latent, gradients, .. } = work;
         dz.reshape(self.shared.latent_dim, n);
         let to_z = InputGradient::Store(self.shape.n_features, dz.all_mut());
         self.decoder.backward(parameters, gradients, inputs.all(), decoder, to_z);
@@ -161,18 +149,21 @@ impl<Q: Latent> Parts<Q> {
 
     /// −A · mean log N(r; μ[a], σ[a]²), and its gradients in the decoder's output and σ.
     fn reward_loss(&self, parameters: &[f32], work: &mut Work<Q::Work>) -> f64 {
-        let Work { batch: Minibatch { actions, rewards, .. }, decoder, gradients, .. } = work;
+        let Work { batch: Minibatch { actions, rewards, .. }, decoder, reward_stds, gradients, .. } = work;
         let weight = self.shape.n_actions as f32 / actions.len() as f32;
         let (means, mean_gradients) = decoder.output_and_gradient();
         mean_gradients.fill(0.0);
-        let stds: &[f32] = &parameters[self.reward_std.clone()];
+        reward_stds.clear();
+        reward_stds.extend(parameters[self.reward_std.clone()].iter().map(|&parameter| {
+            match self.shared.reward_std_scale {
+                StdScale::Log => (libm::expf(parameter), parameter),
+                StdScale::Linear => (parameter, libm::logf(parameter)),
+            }
+        }));
         let std_gradients = &mut gradients[self.reward_std.clone()];
         let mut loss = 0.0;
         for (column, (&action, &reward)) in actions.iter().zip(&*rewards).enumerate() {
-            let (std, log_std) = match self.shared.reward_std_scale {
-                StdScale::Log => (libm::expf(stds[action]), stds[action]),
-                StdScale::Linear => (stds[action], libm::logf(stds[action])),
-            };
+            let (std, log_std) = reward_stds[action];
             let deviation = (reward - means.line(action)[column]) / std;
             loss += f64::from(0.5 * deviation * deviation + log_std);
             mean_gradients.line_mut(action)[column] = -weight * deviation / std;
@@ -336,11 +327,7 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
         let Shape { n_features, n_actions } = self.parts.shape;
         work.batch.inputs.reshape(n_features + self.parts.shared.latent_dim, contexts.len());
-        for feature in 0..n_features {
-            for (place, context) in work.batch.inputs.line_mut(feature).iter_mut().zip(contexts) {
-                *place = context[feature];
-            }
-        }
+        work.batch.inputs.put_rows(0, contexts);
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
         let (mean, std) = self.mean_and_std();
         for (column, rewards) in rewards.chunks_exact_mut(n_actions).enumerate() {

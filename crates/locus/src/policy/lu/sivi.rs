@@ -157,7 +157,6 @@ impl Latent for Sivi {
         x: Lines<'_>,
         noise: &mut impl Noise,
         z: &mut Panel,
-        from: usize,
         work: &mut SiviWork,
     ) {
         let n_columns = x.n_columns();
@@ -173,19 +172,20 @@ impl Latent for Sivi {
             panel.reshape(latent_dim, n_columns);
         }
         noise.latent(&mut work.latent_noise);
-        for h in 0..latent_dim {
-            let inverse_std = work.inverse_std.line_mut(h);
-            for (inverse, output) in inverse_std.iter_mut().zip(work.scale.output().line(h)) {
+        let SiviWork { inverse_std, latent_noise, own, scale, .. } = work;
+        for (inverse, output) in inverse_std.runs_mut().zip(scale.output().runs()) {
+            for (inverse, output) in inverse.iter_mut().zip(output) {
                 *inverse = -self.std_factor * output;
             }
-            exp_slice(inverse_std);
-            let parts =
-                work.own.rest.output().line(h).iter().zip(&*inverse_std).zip(work.latent_noise.line(h));
-            for (z, ((psi, inverse), noise)) in work.z.line_mut(h).iter_mut().zip(parts) {
+            exp_slice(inverse);
+        }
+        let parts = own.rest.output().runs().zip(inverse_std.runs()).zip(latent_noise.runs());
+        for (z, ((psi, inverse), noise)) in z.runs_mut().zip(parts) {
+            for (((z, psi), inverse), noise) in z.iter_mut().zip(psi).zip(inverse).zip(noise) {
                 *z = psi + noise / inverse;
             }
-            z.line_mut(from + h).copy_from_slice(work.z.line(h));
         }
+        work.z.copy_lines(0, z);
     }
 
     fn add_log_q(
