@@ -5,6 +5,7 @@
 //! expect, and [`Thompson`](thompson::Thompson) makes a policy of it. [`registry`] knows them all by name.
 
 pub mod lin_full_post;
+mod linear_heads;
 pub mod lu;
 mod minibatch;
 pub mod registry;
