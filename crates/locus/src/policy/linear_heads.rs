@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::thompson::{Breakdown, highest};
-use crate::linear::{LinearPosterior, LinearPrior};
+use crate::linear::{Block, LinearPosterior, LinearPrior};
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
 use crate::{Error, Rng};
@@ -12,6 +12,7 @@ use crate::{Error, Rng};
 #[derive(Clone, Debug)]
 pub(super) struct LinearHeads {
     dim: usize,
+    prior: LinearPrior,
     /// Shared with snapshots; observing copies only the posterior of the action observed.
     actions: Vec<Arc<LinearPosterior>>,
 }
@@ -19,7 +20,7 @@ pub(super) struct LinearHeads {
 impl LinearHeads {
     /// The prior, for `dim` features.
     pub(super) fn new(dim: usize, n_actions: usize, prior: LinearPrior) -> Self {
-        let mut heads = Self { dim, actions: Vec::with_capacity(n_actions) };
+        let mut heads = Self { dim, prior, actions: Vec::with_capacity(n_actions) };
         heads.actions.resize(n_actions, Arc::new(LinearPosterior::new(dim, prior)));
         heads
     }
@@ -37,6 +38,18 @@ impl LinearHeads {
     /// Takes in one observation.
     pub(super) fn observe(&mut self, action: usize, features: &[f64], reward: f64) {
         Arc::make_mut(&mut self.actions[action]).observe(features, reward);
+    }
+
+    /// Takes in observations of one action at once, and empties the block.
+    pub(super) fn observe_block(&mut self, action: usize, block: &mut Block) {
+        if !block.is_empty() {
+            Arc::make_mut(&mut self.actions[action]).observe_block(block);
+        }
+    }
+
+    /// Back to the prior.
+    pub(super) fn forget(&mut self) {
+        self.actions.fill(Arc::new(LinearPosterior::new(self.dim, self.prior)));
     }
 
     /// One draw of every action's mean reward. **Samples.**
@@ -123,6 +136,6 @@ impl LinearHeads {
         for _ in 0..n_actions {
             actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
         }
-        Ok(Self { dim, actions })
+        Ok(Self { dim, prior, actions })
     }
 }

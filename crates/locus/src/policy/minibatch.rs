@@ -42,11 +42,19 @@ impl Minibatch {
                 self.actions.push(observation.action);
                 self.rewards.push(((observation.reward - mean) / std) as f32);
             }
-            for feature in 0..n_features {
-                let line = &mut self.inputs.line_mut(feature)[first..first + n_rows];
-                for (place, context) in line.iter_mut().zip(&contexts) {
-                    *place = context[feature];
-                }
+            lay_out(&contexts[..n_rows], &mut self.inputs, first, n_features);
+        }
+    }
+}
+
+/// Writes contexts into the columns of `inputs` from `first` on, few at a time so that each stays in the cache.
+pub(crate) fn lay_out(contexts: &[&[f32]], inputs: &mut Panel, first: usize, n_features: usize) {
+    for (chunk, contexts) in contexts.chunks(LANES).enumerate() {
+        let first = first + chunk * LANES;
+        for feature in 0..n_features {
+            let line = &mut inputs.line_mut(feature)[first..first + contexts.len()];
+            for (place, context) in line.iter_mut().zip(contexts) {
+                *place = context[feature];
             }
         }
     }

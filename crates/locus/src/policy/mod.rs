@@ -8,6 +8,7 @@ pub mod lin_full_post;
 mod linear_heads;
 pub mod lu;
 mod minibatch;
+pub mod neural_linear;
 pub mod registry;
 mod reward_scaling;
 pub mod settings;
