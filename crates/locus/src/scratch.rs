@@ -14,6 +14,8 @@ pub struct Scratch {
     works: Vec<Box<dyn Any>>,
     /// One draw of every action's reward, apart from the rest because models draw into it while they use the rest.
     pub(crate) rewards: Vec<f64>,
+    /// The features that a decision is made on, apart from the rest for the same reason.
+    features: Vec<f64>,
 }
 
 thread_local! {
@@ -36,6 +38,15 @@ impl Scratch {
             }
         };
         self.works[place].downcast_mut().expect("the type that was looked for")
+    }
+
+    /// Calls `body` with `n` features to fill in, and with the rest of the buffers.
+    pub(crate) fn with_features<T>(&mut self, n: usize, body: impl FnOnce(&mut [f64], &mut Self) -> T) -> T {
+        let mut features = std::mem::take(&mut self.features);
+        features.resize(n, 0.0);
+        let result = body(&mut features, self);
+        self.features = features;
+        result
     }
 
     /// Slices of these lengths, holding whatever was left in them.

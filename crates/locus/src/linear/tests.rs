@@ -107,6 +107,53 @@ proptest! {
     }
 }
 
+/// Blocks of every fill, zero columns and a feature that doubles another among them.
+#[test]
+fn blocks_give_what_single_observations_give() {
+    for (dim, n_rows) in [(1, 3), (7, 0), (5, 64), (13, 1), (50, 300), (20, 65)] {
+        let mut rng = Seed::new(12).stream("test", n_rows as u64);
+        let mut rows: Vec<(Vec<f64>, f64)> = (0..n_rows)
+            .map(|_| ((0..dim).map(|_| rng.normal().max(0.0)).collect(), 100.0 * rng.normal()))
+            .collect();
+        if dim > 4 {
+            for (row, (x, _)) in rows.iter_mut().enumerate() {
+                x[2] = 0.0;
+                x[3] = 2.0 * x[1];
+                x[4] = if row == 1 { 1e6 } else { 0.0 };
+            }
+        }
+        let one_by_one = posterior(&rows, dim, PRIOR);
+        let mut at_once = LinearPosterior::new(dim, PRIOR);
+        let mut block = Block::new(dim);
+        // Single observations may come before blocks.
+        let n_single = n_rows / 10;
+        rows[..n_single].iter().for_each(|(x, y)| at_once.observe(x, *y));
+        for (x, y) in &rows[n_single..] {
+            block.push(x.iter().copied(), *y);
+            if block.is_full() {
+                at_once.observe_block(&mut block);
+            }
+        }
+        at_once.observe_block(&mut block);
+        assert_eq!(block.len(), 0);
+        assert!(at_once.triangle.is_sound());
+        assert_eq!(at_once.noise_shape(), one_by_one.noise_shape());
+        let close = |a: f64, b: f64| {
+            assert!((a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-3), "{dim} {n_rows}: {a} {b}")
+        };
+        close(at_once.noise_rate(), one_by_one.noise_rate());
+        at_once.mean().iter().zip(one_by_one.mean()).for_each(|(a, b)| close(*a, *b));
+        at_once.triangle.entries().iter().zip(one_by_one.triangle.entries()).for_each(|(a, b)| close(*a, *b));
+    }
+}
+
+#[test]
+#[should_panic(expected = "index out of bounds")]
+fn a_full_block_takes_no_more() {
+    let mut block = Block::new(1);
+    (0..=Block::ROWS).for_each(|_| block.push([1.0].into_iter(), 0.0));
+}
+
 /// Feature scales from 1e-6 to 1e6, a duplicate, a sum of others, a constant and a zero column, 10⁶ updates.
 #[test]
 fn stays_positive_definite_over_a_million_updates() {
@@ -147,13 +194,21 @@ fn stays_positive_definite_over_a_million_updates() {
 fn the_rate_does_not_cancel() {
     let mut rng = Seed::new(5).stream("test", 0);
     let mut posterior = LinearPosterior::new(2, LinearPrior { precision: 1e-16, ..PRIOR });
+    let (mut in_blocks, mut block) = (posterior.clone(), Block::new(2));
     for _ in 0..100_000 {
         let x = [rng.normal(), 1.0];
-        posterior.observe(&x, 1e8 * x[0] + 1e8 + 0.5 * rng.normal());
+        let target = 1e8 * x[0] + 1e8 + 0.5 * rng.normal();
+        posterior.observe(&x, target);
+        block.push(x.into_iter(), target);
+        if block.is_full() {
+            in_blocks.observe_block(&mut block);
+        }
     }
-    let noise_variance = posterior.noise_rate() / posterior.noise_shape();
-    // The estimate has a relative standard deviation of √(2/100 000) = 0.45 %.
-    assert!((noise_variance / 0.25 - 1.0).abs() < 0.025, "{noise_variance}");
+    for posterior in [posterior, in_blocks] {
+        let noise_variance = posterior.noise_rate() / posterior.noise_shape();
+        // The estimate has a relative standard deviation of √(2/100 000) = 0.45 %.
+        assert!((noise_variance / 0.25 - 1.0).abs() < 0.025, "{noise_variance}");
+    }
 }
 
 /// Mean and covariance of 200 000 draws against the closed form: β is t-distributed with 2a degrees of freedom,
@@ -238,5 +293,46 @@ fn vectors_do_not_change_a_bit() {
         }
     }
     let expected: Vec<f64> = rows.iter().enumerate().flat_map(|(i, row)| row[i..].to_vec()).collect();
+    assert_eq!(ours.triangle.entries(), expected);
+}
+
+/// The same for blocks: sums over eight lanes, as vectors have them, and nothing fused.
+#[test]
+fn vectors_do_not_change_a_bit_of_a_block() {
+    const DIM: usize = 11;
+    let mut rng = Seed::new(13).stream("test", 0);
+    let mut ours = LinearPosterior::new(DIM, PRIOR);
+    let mut block = Block::new(DIM);
+    let rows: Vec<Vec<f64>> = (0..21).map(|_| (0..=DIM).map(|_| rng.normal()).collect()).collect();
+    rows.iter().for_each(|row| block.push(row[..DIM].iter().copied(), row[DIM]));
+    ours.observe_block(&mut block);
+
+    let dot = |a: &[f64], b: &[f64]| {
+        let mut lanes = [0.0; 8];
+        for (place, (a, b)) in a.iter().zip(b).enumerate() {
+            lanes[place % 8] += std::hint::black_box(a * b);
+        }
+        let [s0, s1, s2, s3, s4, s5, s6, s7] = lanes;
+        ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+    };
+    let mut columns: Vec<Vec<f64>> = (0..=DIM).map(|i| rows.iter().map(|row| row[i]).collect()).collect();
+    let mut expected = Vec::new();
+    let start = PRIOR.precision.sqrt();
+    while columns.len() > 1 {
+        let column = columns.remove(0);
+        let square = dot(&column, &column);
+        let (norm, diagonal) = (square.sqrt(), (start * start + square).sqrt());
+        let (cos, sin) = (start / diagonal, norm / diagonal);
+        let versine = sin * sin / (1.0 + cos);
+        expected.push(diagonal);
+        for other in &mut columns {
+            let along = dot(&column, other) / norm;
+            let factor = -std::hint::black_box(versine * along) / norm;
+            expected.push(sin * along);
+            for (place, value) in other.iter_mut().zip(&column) {
+                *place += std::hint::black_box(factor * value);
+            }
+        }
+    }
     assert_eq!(ours.triangle.entries(), expected);
 }

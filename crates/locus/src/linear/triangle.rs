@@ -140,7 +140,7 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Σ aᵢbᵢ over eight fixed lanes, so that the order of the sum does not depend on the vector width.
 #[inline(always)]
-fn lane_dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn lane_dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 8];
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b.as_chunks::<8>();

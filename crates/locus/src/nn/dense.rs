@@ -75,10 +75,20 @@ impl Dense {
 
     /// Glorot-uniform weights, zero biases.
     pub fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
-        let limit = (6.0 / (self.n_in + self.n_out) as f64).sqrt();
-        for weight in &mut parameters[self.weights.clone()] {
-            *weight = (limit * (2.0 * rng.uniform() - 1.0)) as f32;
-        }
+        self.initialize_with(parameters, rng, |rng, layer| {
+            let limit = (6.0 / (layer.n_in + layer.n_out) as f64).sqrt();
+            limit * (2.0 * rng.uniform() - 1.0)
+        });
+    }
+
+    /// Weights that `weight` draws, each given this layer; zero biases.
+    pub fn initialize_with(
+        &self,
+        parameters: &mut [f32],
+        rng: &mut Rng,
+        mut weight: impl FnMut(&mut Rng, &Self) -> f64,
+    ) {
+        parameters[self.weights.clone()].iter_mut().for_each(|place| *place = weight(rng, self) as f32);
         parameters[self.bias.clone()].fill(0.0);
     }
 

@@ -51,6 +51,16 @@ impl Mlp {
         self.layers.iter().for_each(|layer| layer.initialize(parameters, rng));
     }
 
+    /// Weights that `weight` draws, each given its layer; zero biases.
+    pub fn initialize_with(
+        &self,
+        parameters: &mut [f32],
+        rng: &mut Rng,
+        mut weight: impl FnMut(&mut Rng, &Dense) -> f64,
+    ) {
+        self.layers.iter().for_each(|layer| layer.initialize_with(parameters, rng, &mut weight));
+    }
+
     /// Computes all outputs.
     pub fn forward(&self, parameters: &[f32], x: Lines<'_>, work: &mut MlpWork) {
         work.outputs.resize_with(self.layers.len(), Panel::default);
@@ -106,5 +116,48 @@ impl MlpWork {
         }
         let last = self.outputs.len() - 1;
         (&self.outputs[last], &mut self.gradients[last])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Seed;
+
+    /// Each weight is drawn once, in order, by a closure that knows its layer; biases are 0.
+    #[test]
+    fn weights_start_as_they_are_drawn() {
+        let mut layout = Layout::default();
+        let net = Mlp::new(&mut layout, &[3, 2, 4], Activation::Linear);
+        let mut parameters = vec![9.0; layout.len()];
+        let mut n_drawn = 0;
+        net.initialize_with(&mut parameters, &mut Seed::new(0).stream("test", 0), |_, layer| {
+            n_drawn += 1;
+            (100 * layer.n_in() + 10 * layer.n_out() + n_drawn) as f64
+        });
+        let expected = [321.0, 322.0, 323.0, 324.0, 325.0, 326.0, 0.0, 0.0];
+        assert_eq!(parameters[..8], expected);
+        assert_eq!(
+            parameters[8..],
+            [247.0, 248.0, 249.0, 250.0, 251.0, 252.0, 253.0, 254.0, 0.0, 0.0, 0.0, 0.0]
+        );
+    }
+
+    /// The limit is √(6/5) for 3 inputs and 2 outputs, and is nearly reached.
+    #[test]
+    fn glorot_weights_fill_their_range() {
+        let mut layout = Layout::default();
+        let layer = Dense::new(&mut layout, 3, 2, Activation::Linear);
+        let mut parameters = vec![9.0; layout.len()];
+        let mut rng = Seed::new(1).stream("test", 0);
+        let mut largest = 0.0_f32;
+        for _ in 0..1000 {
+            layer.initialize(&mut parameters, &mut rng);
+            largest =
+                parameters[layer.weights()].iter().fold(largest, |largest, weight| largest.max(weight.abs()));
+            assert_eq!(parameters[layer.bias()], [0.0, 0.0]);
+        }
+        let limit = 1.2_f32.sqrt();
+        assert!(largest <= limit && largest > 0.99 * limit, "{largest}");
     }
 }

@@ -13,6 +13,7 @@
 
 mod adam;
 mod aligned;
+mod clip;
 mod dense;
 mod exponential;
 mod low_rank;
@@ -20,15 +21,18 @@ mod mlp;
 mod normals;
 mod panel;
 mod product;
+mod rmsprop;
 mod shared_input;
 
 pub use adam::Adam;
+pub use clip::clip_by_global_norm;
 pub use dense::{Activation, Dense, InputGradient};
 pub use exponential::{exp_lanes, exp_slice};
 pub use low_rank::LowRank;
 pub use mlp::{Mlp, MlpWork};
 pub use normals::Normals;
 pub use panel::{LANES, Lines, LinesMut, Panel};
+pub use rmsprop::RmsProp;
 pub use shared_input::{SharedInput, Sharing};
 
 use std::ops::Range;

@@ -114,11 +114,14 @@ impl Panel {
         if let (1, [row]) = (self.n_columns, rows) {
             return self.data[..row.len()].copy_from_slice(row);
         }
-        let n_values = rows.first().map_or(0, |row| row.len());
-        for feature in 0..n_values {
-            let line = &mut self.line_mut(feature)[first..first + rows.len()];
-            for (place, row) in line.iter_mut().zip(rows) {
-                *place = row[feature];
+        // Few rows at a time, so that each stays in the cache.
+        for (chunk, rows) in rows.chunks(LANES).enumerate() {
+            let first = first + chunk * LANES;
+            for feature in 0..rows[0].len() {
+                let line = &mut self.line_mut(feature)[first..first + rows.len()];
+                for (place, row) in line.iter_mut().zip(rows) {
+                    *place = row[feature];
+                }
             }
         }
     }

@@ -11,7 +11,8 @@ use crate::{PolicySpec, Rng, Seed, load, policies};
 const SHAPE: Shape = Shape::new(5, 3);
 
 /// Nets that are small, but of every size another, so that what is tried here stays quick.
-const SMALL: [(&str, &str); 9] = [
+const SMALL: [(&str, &str); 10] = [
+    ("hidden_layers", "7"),
     ("latent_dim", "4"),
     ("encoder_layers", "8x7"),
     ("head_layers", "9"),

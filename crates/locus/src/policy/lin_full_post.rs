@@ -1,9 +1,8 @@
 //! LinFullPost: for every action a Bayesian linear regression of its rewards, with its exact posterior.
 
-use std::sync::Arc;
-
+use super::linear_heads::LinearHeads;
 use super::registry::{Identity, Registered};
-use super::thompson::{Breakdown, Plan, RewardModel, Thompson, highest};
+use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
 use crate::config::config;
 use crate::linear::{LinearPosterior, LinearPrior};
 use crate::save::{Decoder, Encoder};
@@ -46,8 +45,7 @@ impl LinFullPostConfig {
 /// A linear posterior for every action, on the features `[x, 1]`.
 #[derive(Clone, Debug)]
 pub struct LinFullPost {
-    /// Shared with snapshots; observing copies only the posterior of the action observed.
-    actions: Vec<Arc<LinearPosterior>>,
+    heads: LinearHeads,
     /// The features of the observation that is taken in.
     features: Vec<f64>,
 }
@@ -55,27 +53,12 @@ pub struct LinFullPost {
 impl LinFullPost {
     /// The posterior of an action's coefficients, the intercept last. Panics if there is no such action.
     pub fn posterior(&self, action: usize) -> &LinearPosterior {
-        &self.actions[action]
+        self.heads.posterior(action)
     }
 
-    fn with_actions(actions: Vec<Arc<LinearPosterior>>, shape: Shape) -> Self {
-        Self { actions, features: vec![0.0; shape.n_features + 1] }
-    }
-
-    /// Draws what of the rewards does not depend on the context.
-    ///
-    /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Nothing else of β matters, and given σ² that is one Gaussian
-    /// number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard normal: this fills in σξ for every action.
-    fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
-        for (action, (posterior, deviation)) in self.actions.iter().zip(deviations).enumerate() {
-            let noise_variance = posterior.sample_noise_variance(rng);
-            if !noise_variance.is_finite() {
-                let place = format!("the drawn noise variance of action {action}");
-                return Err(Breakdown { place, found: noise_variance });
-            }
-            *deviation = noise_variance.sqrt() * rng.normal();
-        }
-        Ok(())
+    fn with_heads(heads: LinearHeads) -> Self {
+        let features = vec![0.0; heads.dim()];
+        Self { heads, features }
     }
 }
 
@@ -83,8 +66,7 @@ impl RewardModel for LinFullPost {
     type Config = LinFullPostConfig;
 
     fn new(config: &LinFullPostConfig, shape: Shape, _seed: Seed) -> Self {
-        let posterior = Arc::new(LinearPosterior::new(shape.n_features + 1, config.prior()));
-        Self::with_actions(vec![posterior; shape.n_actions], shape)
+        Self::with_heads(LinearHeads::new(shape.n_features + 1, shape.n_actions, config.prior()))
     }
 
     fn plan(config: &LinFullPostConfig) -> Plan {
@@ -98,74 +80,41 @@ impl RewardModel for LinFullPost {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let (dim, n_actions) = (self.features.len(), self.actions.len());
-        let [features, work, deviations] = scratch.doubles([dim, dim, n_actions]);
-        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
-            with_intercept(context, features);
-            self.draw_deviations(rng, deviations)?;
-            for ((posterior, reward), deviation) in self.actions.iter().zip(rewards).zip(&*deviations) {
-                *reward = posterior.predict(features) + deviation * posterior.leverage(features, work).sqrt();
+        let n_actions = rewards.len() / contexts.len();
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
+                with_intercept(context, features);
+                self.heads.draw(features, rng, scratch, rewards)?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
-    /// Finds the highest reward without computing all.
-    ///
-    /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
-    /// actions are taken in the order of what they could reach at best, until none left can win.
     fn choose(
         &self,
         context: &[f32],
         rng: &mut Rng,
         scratch: &mut Scratch,
-        n_actions: usize,
+        _n_actions: usize,
     ) -> Result<usize, Breakdown> {
-        let dim = self.features.len();
-        let [features, work, deviations, means, ceilings] =
-            scratch.doubles([dim, dim, n_actions, n_actions, n_actions]);
-        with_intercept(context, features);
-        self.draw_deviations(rng, deviations)?;
-        let widest = self.actions[0].leverage_bound(features).sqrt();
-        for (action, posterior) in self.actions.iter().enumerate() {
-            means[action] = posterior.predict(features);
-            ceilings[action] = means[action] + deviations[action].max(0.0) * widest;
-            if ceilings[action].is_nan() {
-                let place = format!("the drawn reward of action {action}");
-                return Err(Breakdown { place, found: ceilings[action] });
-            }
-        }
-        let (mut best, mut best_reward) = (usize::MAX, f64::NEG_INFINITY);
-        for _ in 0..n_actions {
-            let next = highest(ceilings)?;
-            if ceilings[next] < best_reward {
-                break;
-            }
-            let reward = means[next] + deviations[next] * self.actions[next].leverage(features, work).sqrt();
-            if reward > best_reward || (reward == best_reward && next < best) {
-                (best, best_reward) = (next, reward);
-            }
-            ceilings[next] = f64::NEG_INFINITY;
-        }
-        Ok(best)
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            with_intercept(context, features);
+            self.heads.choose(features, rng, scratch)
+        })
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         with_intercept(outcome.context, &mut self.features);
-        Arc::make_mut(&mut self.actions[outcome.action]).observe(&self.features, outcome.reward);
+        self.heads.observe(outcome.action, &self.features, outcome.reward);
     }
 
     fn encode(&self, encoder: &mut Encoder) {
-        self.actions.iter().for_each(|posterior| posterior.encode(encoder));
+        self.heads.encode(encoder);
     }
 
     fn decode(config: &LinFullPostConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let dim = shape.n_features + 1;
-        let mut actions = Vec::new();
-        for _ in 0..shape.n_actions {
-            actions.push(Arc::new(LinearPosterior::decode(dim, config.prior(), decoder)?));
-        }
-        Ok(Self::with_actions(actions, shape))
+        Ok(Self::with_heads(LinearHeads::decode(dim, shape.n_actions, config.prior(), decoder)?))
     }
 }
 
@@ -182,6 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::policy::thompson::highest;
     use crate::policy::{Choose, Policy};
     use crate::{Request, Rng};
 

@@ -5,8 +5,10 @@
 //! expect, and [`Thompson`](thompson::Thompson) makes a policy of it. [`registry`] knows them all by name.
 
 pub mod lin_full_post;
+mod linear_heads;
 pub mod lu;
 mod minibatch;
+pub mod neural_linear;
 pub mod registry;
 mod reward_scaling;
 pub mod settings;

@@ -1,0 +1,116 @@
+//! Observations that are taken in together.
+//!
+//! An observation alone is rotated into the triangle row by row, with a square root for each feature. Many at once can share
+//! it: the entries that they have in one feature's column are a single vector, and one rotation in the plane of that vector and
+//! the triangle's diagonal clears them all. What remains is products along columns, which vectors do well. A block is small
+//! enough to stay in the nearest cache while every column passes over it.
+
+use multiversion::multiversion;
+
+use super::triangle::lane_dot;
+
+/// Up to [`Block::ROWS`] observations, feature by feature: `[X y]` with the values of a column side by side.
+///
+/// ```
+/// use locus::linear::{Block, LinearPosterior, LinearPrior};
+///
+/// let mut posterior = LinearPosterior::new(2, LinearPrior { precision: 1e-6, shape: 6.0, rate: 6.0 });
+/// let mut block = Block::new(2);
+/// block.push([1.0, 0.0].into_iter(), 3.0);
+/// block.push([0.0, 1.0].into_iter(), -1.0);
+/// posterior.observe_block(&mut block);
+/// assert!((posterior.mean()[0] - 3.0).abs() < 1e-5);
+/// assert!(block.is_empty());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Block {
+    n_rows: usize,
+    /// [d + 1, ROWS]
+    columns: Vec<[f64; Block::ROWS]>,
+}
+
+impl Block {
+    /// How many observations it holds at most. With 50 features that takes 26 kB.
+    pub const ROWS: usize = 64;
+
+    /// Room for observations of `dim` features.
+    pub fn new(dim: usize) -> Self {
+        Self { n_rows: 0, columns: vec![[0.0; Self::ROWS]; dim + 1] }
+    }
+
+    /// Adds an observation. Panics if the block is full or has another number of features.
+    pub fn push(&mut self, features: impl ExactSizeIterator<Item = f64>, target: f64) {
+        assert_eq!(features.len(), self.dim(), "features of a block");
+        for (column, value) in self.columns.iter_mut().zip(features.chain([target])) {
+            column[self.n_rows] = value;
+        }
+        self.n_rows += 1;
+    }
+
+    /// d, the number of features.
+    pub fn dim(&self) -> usize {
+        self.columns.len() - 1
+    }
+
+    /// How many observations it holds.
+    pub fn len(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.n_rows == 0
+    }
+
+    /// Whether there is no room for another.
+    pub fn is_full(&self) -> bool {
+        self.n_rows == Self::ROWS
+    }
+
+    /// Rotates all into the packed triangle `[R q]`, and empties the block. Returns the sum of squares of that part of the
+    /// targets which R cannot explain.
+    pub(super) fn rotate_into(&mut self, entries: &mut [f64]) -> f64 {
+        // Rows of zeros change nothing, and let every loop run over whole vectors.
+        let n_padded = self.n_rows.next_multiple_of(8);
+        for column in &mut self.columns {
+            column[self.n_rows..n_padded].fill(0.0);
+        }
+        self.n_rows = 0;
+        rotate_in(entries, &mut self.columns, n_padded)
+    }
+}
+
+/// As the loops over the triangle, this gives the same bits on every instruction set.
+#[multiversion(targets = "simd")]
+fn rotate_in(entries: &mut [f64], columns: &mut [[f64; Block::ROWS]], n_rows: usize) -> f64 {
+    let mut entries = entries;
+    let mut columns = columns;
+    while let [column, rest @ ..] = columns {
+        let column = &column[..n_rows];
+        let square = lane_dot(column, column);
+        if rest.is_empty() {
+            return square;
+        }
+        let (top, below) = std::mem::take(&mut entries).split_at_mut(rest.len() + 1);
+        if square > 0.0 {
+            let norm = square.sqrt();
+            let diagonal = (top[0] * top[0] + square).sqrt();
+            let (cos, sin) = (top[0] / diagonal, norm / diagonal);
+            // 1 − cos, without cancellation where the angle is small.
+            let versine = sin * sin / (1.0 + cos);
+            top[0] = diagonal;
+            for (above, other) in top[1..].iter_mut().zip(rest.iter_mut()) {
+                let other = &mut other[..n_rows];
+                let along = lane_dot(column, other) / norm;
+                let factor = -(sin * *above + versine * along) / norm;
+                *above = cos * *above + sin * along;
+                for (place, value) in other.iter_mut().zip(column) {
+                    *place += factor * value;
+                }
+            }
+        }
+        entries = below;
+        columns = rest;
+    }
+    0.0
+}

@@ -1,0 +1,141 @@
+//! A linear posterior for every action, and decisions by them: what policies share that are linear in some features.
+
+use std::sync::Arc;
+
+use super::thompson::{Breakdown, highest};
+use crate::linear::{Block, LinearPosterior, LinearPrior};
+use crate::save::{Decoder, Encoder};
+use crate::scratch::Scratch;
+use crate::{Error, Rng};
+
+/// One [`LinearPosterior`] for each action, all on the same features and with the same prior.
+#[derive(Clone, Debug)]
+pub(super) struct LinearHeads {
+    dim: usize,
+    prior: LinearPrior,
+    /// Shared with snapshots; observing copies only the posterior of the action observed.
+    actions: Vec<Arc<LinearPosterior>>,
+}
+
+impl LinearHeads {
+    /// The prior, for `dim` features.
+    pub(super) fn new(dim: usize, n_actions: usize, prior: LinearPrior) -> Self {
+        let mut heads = Self { dim, prior, actions: Vec::with_capacity(n_actions) };
+        heads.actions.resize(n_actions, Arc::new(LinearPosterior::new(dim, prior)));
+        heads
+    }
+
+    /// How many features they see.
+    pub(super) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The posterior of an action's coefficients. Panics if there is no such action.
+    pub(super) fn posterior(&self, action: usize) -> &LinearPosterior {
+        &self.actions[action]
+    }
+
+    /// Takes in one observation.
+    pub(super) fn observe(&mut self, action: usize, features: &[f64], reward: f64) {
+        Arc::make_mut(&mut self.actions[action]).observe(features, reward);
+    }
+
+    /// Takes in observations of one action at once, and empties the block.
+    pub(super) fn observe_block(&mut self, action: usize, block: &mut Block) {
+        if !block.is_empty() {
+            Arc::make_mut(&mut self.actions[action]).observe_block(block);
+        }
+    }
+
+    /// Back to the prior.
+    pub(super) fn forget(&mut self) {
+        self.actions.fill(Arc::new(LinearPosterior::new(self.dim, self.prior)));
+    }
+
+    /// One draw of every action's mean reward. **Samples.**
+    pub(super) fn draw(
+        &self,
+        features: &[f64],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let [work, deviations] = scratch.doubles([self.dim, self.actions.len()]);
+        self.draw_deviations(rng, deviations)?;
+        for ((posterior, reward), deviation) in self.actions.iter().zip(rewards).zip(&*deviations) {
+            *reward = posterior.predict(features) + deviation * posterior.leverage(features, work).sqrt();
+        }
+        Ok(())
+    }
+
+    /// Finds the highest reward of one draw without computing all; the first of several. **Samples.**
+    ///
+    /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
+    /// actions are taken in the order of what they could reach at best, until none left can win.
+    pub(super) fn choose(
+        &self,
+        features: &[f64],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+    ) -> Result<usize, Breakdown> {
+        let n_actions = self.actions.len();
+        let [work, deviations, means, ceilings] =
+            scratch.doubles([self.dim, n_actions, n_actions, n_actions]);
+        self.draw_deviations(rng, deviations)?;
+        let widest = self.actions[0].leverage_bound(features).sqrt();
+        for (action, posterior) in self.actions.iter().enumerate() {
+            means[action] = posterior.predict(features);
+            ceilings[action] = means[action] + deviations[action].max(0.0) * widest;
+            if ceilings[action].is_nan() {
+                let place = format!("the drawn reward of action {action}");
+                return Err(Breakdown { place, found: ceilings[action] });
+            }
+        }
+        let (mut best, mut best_reward) = (usize::MAX, f64::NEG_INFINITY);
+        for _ in 0..n_actions {
+            let next = highest(ceilings)?;
+            if ceilings[next] < best_reward {
+                break;
+            }
+            let reward = means[next] + deviations[next] * self.actions[next].leverage(features, work).sqrt();
+            if reward > best_reward || (reward == best_reward && next < best) {
+                (best, best_reward) = (next, reward);
+            }
+            ceilings[next] = f64::NEG_INFINITY;
+        }
+        Ok(best)
+    }
+
+    /// Draws what of the rewards does not depend on the context.
+    ///
+    /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Nothing else of β matters, and given σ² that is one Gaussian
+    /// number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard normal: this fills in σξ for every action.
+    fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
+        for (action, (posterior, deviation)) in self.actions.iter().zip(deviations).enumerate() {
+            let noise_variance = posterior.sample_noise_variance(rng);
+            if !noise_variance.is_finite() {
+                let place = format!("the drawn noise variance of action {action}");
+                return Err(Breakdown { place, found: noise_variance });
+            }
+            *deviation = noise_variance.sqrt() * rng.normal();
+        }
+        Ok(())
+    }
+
+    pub(super) fn encode(&self, encoder: &mut Encoder) {
+        self.actions.iter().for_each(|posterior| posterior.encode(encoder));
+    }
+
+    pub(super) fn decode(
+        dim: usize,
+        n_actions: usize,
+        prior: LinearPrior,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        let mut actions = Vec::new();
+        for _ in 0..n_actions {
+            actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
+        }
+        Ok(Self { dim, prior, actions })
+    }
+}

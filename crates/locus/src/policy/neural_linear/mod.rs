@@ -1,0 +1,262 @@
+//! Neural Linear: Bayesian linear regressions on the last hidden layer of a net (Riquelme et al., ICLR 2018; appendix C of the paper).
+//!
+//! A net learns to predict rewards, and its last hidden layer gives features. On these every action has a linear regression with
+//! its exact posterior, as in LinFullPost but without an intercept, and decisions are drawn from it: the net itself
+//! is certain of its features. An observation is rotated into its action's posterior at once, with the features of the net
+//! as it is. After a round of training all features are others, so those of all observations are computed anew and every posterior
+//! is rebuilt from its prior. That is the only refit.
+//!
+//! With a bounded replay the rebuilt posteriors cover the observations that are kept: features of the others cannot be computed
+//! any more, and what was learned on old features says nothing about new ones. So the policy forgets, rewards and uncertainty
+//! alike, which is what one bounds a replay for.
+//!
+//! Shortening long gradients is part of the method and not counted as an intervention of a guard. What is counted: an observation whose
+//! features overflow. It is left out of its posterior until the next round of training, which breaks down if they still do.
+
+mod config;
+mod net;
+#[cfg(test)]
+mod tests;
+
+pub use config::NeuralLinearConfig;
+
+use net::{Net, NetWork};
+
+use super::FitReport;
+use super::linear_heads::LinearHeads;
+use super::minibatch::Gathering;
+use super::registry::Registered;
+use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
+use crate::linear::{Block, LinearPosterior};
+use crate::nn::{Panel, RmsProp, clip_by_global_norm};
+use crate::replay::Replay;
+use crate::save::{Decoder, Encoder};
+use crate::scratch::{Cache, Scratch};
+use crate::{Error, Outcome, Rng, Seed, Shape};
+
+pub(super) static REGISTERED: Registered<NeuralLinearConfig> = Registered {
+    id: "neural-linear",
+    summary: "Thompson sampling with Bayesian linear regressions on the last hidden layer of a net",
+    presets: &[("benchmark", NeuralLinearConfig::default)],
+    build: Thompson::<NeuralLinear>::boxed,
+    load: Thompson::<NeuralLinear>::load,
+};
+
+/// Contexts whose features are computed in one pass.
+const CHUNK: usize = 512;
+
+/// The net, its optimizer, and a regression for every action.
+#[derive(Clone, Debug)]
+pub struct NeuralLinear {
+    config: NeuralLinearConfig,
+    n_features: usize,
+    net: Net,
+    parameters: Vec<f32>,
+    optimizer: RmsProp,
+    heads: LinearHeads,
+    /// Observations left out of the posteriors since the last round of training.
+    n_left_out: u64,
+    /// Room for what is computed in learning; a copy makes its own.
+    work: Cache<Work>,
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    net: NetWork,
+    /// The features of the observation that is taken in.
+    features: Vec<f64>,
+}
+
+impl NeuralLinear {
+    /// The posterior of an action's coefficients on the net's features. Panics if there is no such action.
+    pub fn posterior(&self, action: usize) -> &LinearPosterior {
+        self.heads.posterior(action)
+    }
+
+    fn assemble(config: &NeuralLinearConfig, shape: Shape, net: Net, state: State) -> Self {
+        let State { parameters, optimizer, heads, n_left_out } = state;
+        Self {
+            config: config.clone(),
+            n_features: shape.n_features,
+            net,
+            parameters,
+            optimizer,
+            heads,
+            n_left_out,
+            work: Cache::default(),
+        }
+    }
+
+    /// Trains the net; the mean loss.
+    fn train(&mut self, replay: &Replay, rng: &mut Rng, work: &mut NetWork) -> Result<f64, Breakdown> {
+        work.gradients.clear();
+        work.gradients.resize(self.parameters.len(), 0.0);
+        let gathering = Gathering {
+            n_rows: self.config.batch_size as usize,
+            n_features: self.n_features,
+            n_more_lines: 0,
+            mean_and_std: (0.0, 1.0),
+        };
+        let mut total = 0.0;
+        for _ in 0..self.config.minibatches {
+            work.batch.gather(replay, rng, gathering);
+            let loss = self.net.loss(&self.parameters, work);
+            if !loss.is_finite() {
+                return Err(self.net.find_breakdown(work, "the loss"));
+            }
+            total += loss;
+            let norm = clip_by_global_norm(&mut work.gradients, self.config.max_gradient_norm);
+            if !norm.is_finite() {
+                return Err(Breakdown { place: "the length of the gradients".to_owned(), found: norm });
+            }
+            let learning_rate = self.config.learning_rate_after(self.optimizer.n_steps);
+            self.optimizer.step(&mut self.parameters, &mut work.gradients, learning_rate);
+        }
+        match self.parameters.iter().find(|parameter| !parameter.is_finite()) {
+            None => Ok(total / f64::from(self.config.minibatches)),
+            Some(found) => {
+                Err(Breakdown { place: "a parameter after training".to_owned(), found: f64::from(*found) })
+            }
+        }
+    }
+
+    /// Makes the posteriors those of all observations that are kept, on the features of the net as it is.
+    fn rebuild(&mut self, replay: &Replay, work: &mut NetWork) -> Result<(), Breakdown> {
+        // Sorted by action, so that one block serves all.
+        let mut order: Vec<usize> = (0..replay.len()).collect();
+        order.sort_by_key(|&index| replay.get(index).action);
+        self.heads.forget();
+        let mut block = Block::new(self.net.dim());
+        let mut action = 0;
+        let mut contexts = Vec::with_capacity(CHUNK.min(order.len()));
+        for chunk in order.chunks(CHUNK) {
+            contexts.clear();
+            contexts.extend(chunk.iter().map(|&index| replay.get(index).context));
+            let features = self.net.features(&self.parameters, &contexts, work)?;
+            for (column, &index) in chunk.iter().enumerate() {
+                let observation = replay.get(index);
+                if block.is_full() || observation.action != action {
+                    self.heads.observe_block(action, &mut block);
+                    action = observation.action;
+                }
+                block.push(column_of(features, column), observation.reward);
+            }
+        }
+        self.heads.observe_block(action, &mut block);
+        Ok(())
+    }
+}
+
+/// What [`NeuralLinear`] has learned.
+struct State {
+    parameters: Vec<f32>,
+    optimizer: RmsProp,
+    heads: LinearHeads,
+    n_left_out: u64,
+}
+
+impl RewardModel for NeuralLinear {
+    type Config = NeuralLinearConfig;
+
+    fn new(config: &NeuralLinearConfig, shape: Shape, seed: Seed) -> Self {
+        let net = Net::new(config, shape);
+        let state = State {
+            parameters: net.initialize(config.initial_weights, &mut seed.stream("init", 0)),
+            optimizer: RmsProp::as_in_tensorflow(net.n_parameters),
+            heads: LinearHeads::new(net.dim(), shape.n_actions, config.prior()),
+            n_left_out: 0,
+        };
+        Self::assemble(config, shape, net, state)
+    }
+
+    fn plan(config: &NeuralLinearConfig) -> Plan {
+        config.plan()
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let (dim, n_actions) = (self.net.dim(), rewards.len() / contexts.len());
+        scratch.with_features(dim * contexts.len(), |features, scratch| {
+            let panel = self.net.features(&self.parameters, contexts, scratch.work())?;
+            for (column, features) in features.chunks_exact_mut(dim).enumerate() {
+                fill(features, column_of(panel, column));
+            }
+            for (features, rewards) in features.chunks_exact(dim).zip(rewards.chunks_exact_mut(n_actions)) {
+                self.heads.draw(features, rng, scratch, rewards)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn choose(
+        &self,
+        context: &[f32],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        _n_actions: usize,
+    ) -> Result<usize, Breakdown> {
+        scratch.with_features(self.net.dim(), |features, scratch| {
+            let panel = self.net.features(&self.parameters, &[context], scratch.work())?;
+            fill(features, column_of(panel, 0));
+            self.heads.choose(features, rng, scratch)
+        })
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        let Work { net, features } = &mut **self.work.0.get_or_insert_default();
+        match self.net.features(&self.parameters, &[outcome.context], net) {
+            Ok(panel) => {
+                features.resize(panel.n_features(), 0.0);
+                fill(features, column_of(panel, 0));
+                self.heads.observe(outcome.action, features, outcome.reward);
+            }
+            Err(_) => self.n_left_out += 1,
+        }
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        let mean_loss = Some(self.train(replay, rng, &mut work.net)?);
+        self.rebuild(replay, &mut work.net)?;
+        self.work = Cache(Some(work));
+        let interventions = std::mem::take(&mut self.n_left_out);
+        Ok(FitReport { minibatches: self.config.minibatches, mean_loss, interventions })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.n_left_out);
+        encoder.u64(self.optimizer.n_steps);
+        encoder.f32s(&self.parameters);
+        encoder.f32s(&self.optimizer.squares);
+        self.heads.encode(encoder);
+    }
+
+    fn decode(config: &NeuralLinearConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
+            return Err(decoder.damaged("its parameters are cut short".to_owned()));
+        }
+        let net = Net::new(config, shape);
+        let (n_left_out, n_steps) = (decoder.u64()?, decoder.u64()?);
+        let [parameters, squares] = decoder.parameters(net.n_parameters)?;
+        if squares.iter().any(|square| *square < 0.0) {
+            return Err(decoder.damaged("a mean of squares is negative".to_owned()));
+        }
+        let optimizer = RmsProp { n_steps, squares, ..RmsProp::as_in_tensorflow(0) };
+        let heads = LinearHeads::decode(net.dim(), shape.n_actions, config.prior(), decoder)?;
+        Ok(Self::assemble(config, shape, net, State { parameters, optimizer, heads, n_left_out }))
+    }
+}
+
+/// The numbers of one column.
+fn column_of(panel: &Panel, column: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
+    (0..panel.n_features()).map(move |feature| f64::from(panel.line(feature)[column]))
+}
+
+fn fill(features: &mut [f64], values: impl Iterator<Item = f64>) {
+    features.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+}
