@@ -14,6 +14,8 @@
 mod adam;
 mod dense;
 mod exponential;
+#[cfg(test)]
+pub(crate) mod gradient_check;
 mod low_rank;
 mod mlp;
 mod normals;
