@@ -205,8 +205,8 @@ mod tests {
         let factor = low_rank.weights().to_vec();
         for &(k, u) in &points {
             let a = seen(&factor, (k, u));
-            for j in 0..n {
-                let delta = b[j] + (0..n).map(|i| m(j, i) * a[i]).sum::<f32>();
+            for (j, b) in b.iter().enumerate() {
+                let delta = b + (0..n).map(|i| m(j, i) * a[i]).sum::<f32>();
                 low_rank.gradient_mut()[k * n + j] += u * delta / points.len() as f32;
             }
         }

@@ -142,6 +142,7 @@ fn cos_sin(bits: u32) -> (f32, f32) {
 mod tests {
     use super::*;
     use crate::Seed;
+    use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov, normal_cdf};
 
     const N: usize = 2_000_000;
 
@@ -185,14 +186,9 @@ mod tests {
     /// The statistic exceeds the bound by chance once in 10 000 seeds.
     #[test]
     fn the_distribution_is_normal() {
-        let mut values = sample(3);
-        values.sort_by(f32::total_cmp);
-        let distance = |(rank, &x): (usize, &f32)| {
-            let p = 0.5 * libm::erfc(-f64::from(x) / std::f64::consts::SQRT_2);
-            (p - (rank as f64 + 0.5) / N as f64).abs()
-        };
-        let statistic = values.iter().enumerate().map(distance).fold(0.0, f64::max) * (N as f64).sqrt();
-        assert!(statistic < 2.225, "{statistic}");
+        let values = sample(3).into_iter().map(f64::from).collect();
+        let statistic = kolmogorov(values, normal_cdf);
+        assert!(statistic < KOLMOGOROV_ONE_IN_10_000, "{statistic}");
     }
 
     /// Counts beyond 3, 4 and 5 standard deviations are Poisson; bounds are five of their standard deviations.
