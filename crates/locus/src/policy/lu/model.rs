@@ -243,7 +243,7 @@ impl<C: LuConfig> fmt::Debug for Lu<C> {
 
 impl<C: LuConfig> Lu<C> {
     /// The weight of an observation's KL term in the next round of training.
-    fn kl_weight(&self) -> f32 {
+    pub(super) fn kl_weight(&self) -> f32 {
         let Shared { kl_weight, kl_warmup_rounds, .. } = self.parts.shared;
         let full = match kl_weight {
             KlWeight::One => 1.0,

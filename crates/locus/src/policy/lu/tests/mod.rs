@@ -6,6 +6,7 @@ mod differences;
 mod distribution;
 mod golden;
 mod hardships;
+mod settings;
 
 use crate::nn::{Mlp, Panel};
 use crate::policy::Policy;
