@@ -12,6 +12,7 @@
 //! add a layer, follow [`Dense`] and its gradient check.
 
 mod adam;
+mod aligned;
 mod dense;
 mod exponential;
 #[cfg(test)]

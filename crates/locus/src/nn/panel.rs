@@ -1,5 +1,7 @@
 //! Activations, feature by feature.
 
+use super::aligned::Aligned;
+
 /// Values that vectors hold; every line of a panel is padded to a multiple of it.
 pub const LANES: usize = 16;
 
@@ -9,7 +11,7 @@ pub const LANES: usize = 16;
 /// run over it.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    data: Vec<f32>,
+    data: Aligned,
     n_features: usize,
     n_columns: usize,
     stride: usize,
@@ -36,9 +38,7 @@ impl Panel {
             }
         };
         let len = n_features * self.stride;
-        if self.data.len() < len {
-            self.data.resize(len, 0.0);
-        }
+        self.data.reserve(len);
     }
 
     /// Sets everything, padding too.

@@ -2,95 +2,90 @@
 //!
 //! With W [in, out], X [in, N] and Y [out, N]: `Y = WᵀX` forward, `dX = W·dY` and `dW = X·dYᵀ` backward. The first two keep a
 //! tile of sums in registers and let the epilogue finish each sum before it is stored: bias, ReLU, the derivative of the
-//! ReLU. The third sums along lines. Loops are plain and compiled for several instruction sets; tile sizes are chosen for
-//! each, and where there are fused multiply-adds they are used, so results differ in the last bits between machines.
+//! ReLU. The third sums along lines. The instruction set is chosen at run time, the tile size for each; where there are
+//! fused multiply-adds they are used, so results differ in the last bits between machines.
+//!
+//! Sums are vectors by type (`S::f32s`), not arrays that the compiler is hoped to make vectors of: it does so in one
+//! program and spills them in the next, twenty times slower.
 
-#![expect(
-    clippy::needless_range_loop,
-    reason = "the compiler keeps indexed arrays in registers, iterated ones often not"
-)]
+#![expect(clippy::needless_range_loop, reason = "loops over tiles of registers, unrolled by the compiler")]
 
-use multiversion::multiversion;
-use multiversion::target::match_target;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::panel::{LANES, Lines, LinesMut};
 
 /// What becomes of a tile's sums before they are stored.
 pub(super) trait Epilogue {
-    /// Finishes the sums of `LANES` columns from `column` on, given what is stored there.
-    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]);
+    /// Finishes the sums of a vector of columns from `column` on, given what is stored there.
+    fn finish<S: Simd>(&self, simd: S, line: usize, column: usize, sums: S::f32s, place: &mut S::f32s);
 }
 
 /// Stores the sums.
 pub(super) struct Store;
-/// Adds the sums to what is there.
-pub(super) struct Add;
 /// Adds a bias to every line.
 pub(super) struct Bias<'a>(pub(super) &'a [f32]);
 /// Adds a bias to every line, and cuts off below 0.
 pub(super) struct BiasRelu<'a>(pub(super) &'a [f32]);
 /// Lets through what belongs to positive activations: the derivative of the ReLU that gave them.
 pub(super) struct ReluMask<'a>(pub(super) Lines<'a>);
-
 /// The same, added to what is there.
 pub(super) struct AddReluMask<'a>(pub(super) Lines<'a>);
 
 impl Epilogue for Store {
     #[inline(always)]
-    fn finish(&self, _line: usize, _column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
+    fn finish<S: Simd>(&self, _simd: S, _line: usize, _column: usize, sums: S::f32s, place: &mut S::f32s) {
         *place = sums;
-    }
-}
-
-impl Epilogue for Add {
-    #[inline(always)]
-    fn finish(&self, _line: usize, _column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
-        for lane in 0..LANES {
-            place[lane] += sums[lane];
-        }
     }
 }
 
 impl Epilogue for Bias<'_> {
     #[inline(always)]
-    fn finish(&self, line: usize, _column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
-        let bias = self.0[line];
-        for lane in 0..LANES {
-            place[lane] = sums[lane] + bias;
-        }
+    fn finish<S: Simd>(&self, simd: S, line: usize, _column: usize, sums: S::f32s, place: &mut S::f32s) {
+        *place = simd.add_f32s(sums, simd.splat_f32s(self.0[line]));
     }
 }
 
 impl Epilogue for BiasRelu<'_> {
     #[inline(always)]
-    fn finish(&self, line: usize, _column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
-        let bias = self.0[line];
-        for lane in 0..LANES {
-            let sum = sums[lane] + bias;
-            // Written so that a NaN stays one.
-            place[lane] = if sum < 0.0 { 0.0 } else { sum };
-        }
+    fn finish<S: Simd>(&self, simd: S, line: usize, _column: usize, sums: S::f32s, place: &mut S::f32s) {
+        *place = relu(simd, simd.add_f32s(sums, simd.splat_f32s(self.0[line])));
     }
 }
 
 impl Epilogue for ReluMask<'_> {
     #[inline(always)]
-    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
-        let start = line * self.0.stride + column;
-        let activations = &self.0.data[start..start + LANES];
-        for lane in 0..LANES {
-            place[lane] = if activations[lane] > 0.0 { sums[lane] } else { 0.0 };
-        }
+    fn finish<S: Simd>(&self, simd: S, line: usize, column: usize, sums: S::f32s, place: &mut S::f32s) {
+        *place = masked(simd, self.0, line, column, sums);
     }
 }
 
 impl Epilogue for AddReluMask<'_> {
     #[inline(always)]
-    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
-        let mut masked = [0.0; LANES];
-        ReluMask(self.0).finish(line, column, sums, &mut masked);
-        Add.finish(line, column, masked, place);
+    fn finish<S: Simd>(&self, simd: S, line: usize, column: usize, sums: S::f32s, place: &mut S::f32s) {
+        *place = simd.add_f32s(*place, masked(simd, self.0, line, column, sums));
     }
+}
+
+/// `max(0, x)`, written so that a NaN stays one.
+#[inline(always)]
+pub(super) fn relu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let zero = simd.splat_f32s(0.0);
+    simd.select_f32s(simd.less_than_f32s(x, zero), zero, x)
+}
+
+/// The sums where activations are positive, else 0.
+#[inline(always)]
+fn masked<S: Simd>(simd: S, activations: Lines<'_>, line: usize, column: usize, sums: S::f32s) -> S::f32s {
+    let zero = simd.splat_f32s(0.0);
+    let activations = vector::<S>(activations, line, column);
+    simd.select_f32s(simd.greater_than_f32s(activations, zero), sums, zero)
+}
+
+/// The vector of values from `column` on.
+#[inline(always)]
+pub(super) fn vector<S: Simd>(lines: Lines<'_>, line: usize, column: usize) -> S::f32s {
+    let start = line * lines.stride + column;
+    S::as_simd_f32s(&lines.data[start..start + S::F32_LANES]).0[0]
 }
 
 /// `Y = WᵀX`, finished by the epilogue: W [k, lines], X [k, N], Y [lines, N].
@@ -98,225 +93,252 @@ pub(super) fn product(weights: &[f32], x: Lines<'_>, y: &mut LinesMut<'_>, epilo
     let (k, lines) = (x.n_features(), y.data.len() / y.stride.max(1));
     assert_eq!(weights.len(), k * lines, "weights [{k}, {lines}]");
     assert_eq!(x.n_columns, y.n_columns);
-    tiles(weights, x, y.data, y.stride, epilogue);
+    Arch::new().dispatch(Product { weights, x, y: y.data, y_stride: y.stride, n_lines: lines, epilogue });
 }
 
-#[multiversion(targets = "simd")]
-fn tiles<E: Epilogue>(weights: &[f32], x: Lines<'_>, y: &mut [f32], y_stride: usize, epilogue: &E) {
-    match_target! {
-        "x86_64+avx512f" => all_tiles::<12, 2, true, E>(weights, x, y, y_stride, epilogue),
-        "x86_64+avx2+fma" => all_tiles::<6, 1, true, E>(weights, x, y, y_stride, epilogue),
-        "aarch64+neon" => all_tiles::<6, 1, true, E>(weights, x, y, y_stride, epilogue),
-        _ => all_tiles::<3, 1, false, E>(weights, x, y, y_stride, epilogue),
-    }
-}
-
-/// Tiles of R lines and V vectors, then what is left.
-#[inline(always)]
-fn all_tiles<const R: usize, const V: usize, const FUSED: bool, E: Epilogue>(
-    weights: &[f32],
-    x: Lines<'_>,
-    y: &mut [f32],
+struct Product<'a, E> {
+    weights: &'a [f32],
+    x: Lines<'a>,
+    y: &'a mut [f32],
     y_stride: usize,
-    epilogue: &E,
-) {
-    let n_padded = x.n_columns.next_multiple_of(LANES);
-    let mut column = 0;
-    while column + V * LANES <= n_padded {
-        column_of_tiles::<R, V, FUSED, E>(weights, x, y, y_stride, column, epilogue);
-        column += V * LANES;
-    }
-    while column < n_padded {
-        column_of_tiles::<R, 1, FUSED, E>(weights, x, y, y_stride, column, epilogue);
-        column += LANES;
-    }
-}
-
-#[inline(always)]
-fn column_of_tiles<const R: usize, const V: usize, const FUSED: bool, E: Epilogue>(
-    weights: &[f32],
-    x: Lines<'_>,
-    y: &mut [f32],
-    y_stride: usize,
-    column: usize,
-    epilogue: &E,
-) {
-    let n_lines = y.len() / y_stride;
-    let mut line = 0;
-    while line + R <= n_lines {
-        tile::<R, V, FUSED, E>(weights, n_lines, x, y, y_stride, line, column, epilogue);
-        line += R;
-    }
-    while line + 2 <= n_lines {
-        tile::<2, V, FUSED, E>(weights, n_lines, x, y, y_stride, line, column, epilogue);
-        line += 2;
-    }
-    if line < n_lines {
-        tile::<1, V, FUSED, E>(weights, n_lines, x, y, y_stride, line, column, epilogue);
-    }
-}
-
-#[expect(clippy::too_many_arguments, reason = "the innermost loop, always inlined")]
-#[inline(always)]
-fn tile<const R: usize, const V: usize, const FUSED: bool, E: Epilogue>(
-    weights: &[f32],
     n_lines: usize,
-    x: Lines<'_>,
-    y: &mut [f32],
-    y_stride: usize,
-    line: usize,
-    column: usize,
-    epilogue: &E,
-) {
-    let mut sums = [[[0.0_f32; LANES]; V]; R];
-    // Indices rather than iterators: only so does the compiler keep the sums in registers.
-    for i in 0..x.n_features() {
-        let (x_start, weight_start) = (i * x.stride + column, i * n_lines + line);
-        let x_tile: &[f32] = &x.data[x_start..x_start + V * LANES];
-        let weight_tile: &[f32] = &weights[weight_start..weight_start + R];
-        for r in 0..R {
-            let weight = weight_tile[r];
-            for v in 0..V {
-                for lane in 0..LANES {
-                    sums[r][v][lane] =
-                        multiply_add::<FUSED>(x_tile[v * LANES + lane], weight, sums[r][v][lane]);
+    epilogue: &'a E,
+}
+
+impl<E: Epilogue> WithSimd for Product<'_, E> {
+    type Output = ();
+
+    /// Tiles of as many sums as there are registers for.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match S::F32_LANES {
+            16 => self.all_tiles::<S, 12, 2, 1>(simd),
+            8 => self.all_tiles::<S, 6, 2, 2>(simd),
+            4 => self.all_tiles::<S, 6, 4, 4>(simd),
+            _ => self.all_tiles::<S, 1, 1, 1>(simd),
+        }
+    }
+}
+
+impl<E: Epilogue> Product<'_, E> {
+    /// Tiles of R lines and V vectors, then of W, whose columns divide [`LANES`].
+    #[inline(always)]
+    fn all_tiles<S: Simd, const R: usize, const V: usize, const W: usize>(mut self, simd: S) {
+        let n_padded = self.x.n_columns.next_multiple_of(LANES);
+        let mut column = 0;
+        while column + V * S::F32_LANES <= n_padded {
+            self.column_of_tiles::<S, R, V>(simd, column);
+            column += V * S::F32_LANES;
+        }
+        while column < n_padded {
+            self.column_of_tiles::<S, R, W>(simd, column);
+            column += W * S::F32_LANES;
+        }
+    }
+
+    /// Tiles of equal, even heights up to R, and a lower one for what is left: a tile of few lines waits for its sums.
+    #[inline(always)]
+    fn column_of_tiles<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, column: usize) {
+        let n_tiles = self.n_lines.div_ceil(R);
+        let height = self.n_lines.div_ceil(n_tiles.max(1)).next_multiple_of(2).min(R);
+        let mut line = 0;
+        while line < self.n_lines {
+            let left = self.n_lines - line;
+            line += match height.min(left) {
+                12.. => self.tile::<S, 12, V>(simd, line, column),
+                10.. => self.tile::<S, 10, V>(simd, line, column),
+                8.. => self.tile::<S, 8, V>(simd, line, column),
+                6.. => self.tile::<S, 6, V>(simd, line, column),
+                4.. => self.tile::<S, 4, V>(simd, line, column),
+                2.. => self.tile::<S, 2, V>(simd, line, column),
+                _ => self.tile::<S, 1, V>(simd, line, column),
+            };
+        }
+    }
+
+    /// R lines of V vectors; returns R.
+    #[inline(always)]
+    fn tile<S: Simd, const R: usize, const V: usize>(
+        &mut self,
+        simd: S,
+        line: usize,
+        column: usize,
+    ) -> usize {
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        for i in 0..self.x.n_features() {
+            let (x_start, weight_start) = (i * self.x.stride + column, i * self.n_lines + line);
+            let x = S::as_simd_f32s(&self.x.data[x_start..x_start + V * S::F32_LANES]).0;
+            let weights = &self.weights[weight_start..weight_start + R];
+            for r in 0..R {
+                let weight = simd.splat_f32s(weights[r]);
+                for v in 0..V {
+                    sums[r][v] = simd.mul_add_e_f32s(x[v], weight, sums[r][v]);
                 }
             }
         }
-    }
-    // Sums that are taken apart would not be kept in registers above, so a copy of them is.
-    let mut copy = [[[0.0; LANES]; V]; R];
-    for r in 0..R {
-        for v in 0..V {
-            copy[r][v].copy_from_slice(&sums[r][v]);
+        // The epilogue reads a copy in memory: sums that it read would have to be there through the loop above.
+        let mut finished = [[simd.splat_f32s(0.0); V]; R];
+        for r in 0..R {
+            for v in 0..V {
+                finished[r][v] = sums[r][v];
+            }
         }
-    }
-    let sums = std::hint::black_box(&copy);
-    for r in 0..R {
-        for v in 0..V {
-            let start = (line + r) * y_stride + column + v * LANES;
-            let place = y[start..].first_chunk_mut().expect("a padded line");
-            epilogue.finish(line + r, column + v * LANES, sums[r][v], place);
+        let finished = std::hint::black_box(&finished);
+        for r in 0..R {
+            let start = (line + r) * self.y_stride + column;
+            let places = S::as_mut_simd_f32s(&mut self.y[start..start + V * S::F32_LANES]).0;
+            for v in 0..V {
+                let column = column + v * S::F32_LANES;
+                self.epilogue.finish(simd, line + r, column, finished[r][v], &mut places[v]);
+            }
         }
+        R
     }
-}
-
-#[inline(always)]
-fn multiply_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
 /// `G += X·Yᵀ`: X [rows, N], Y [columns, N], G [rows, columns]. The padding of X is finite, that of Y is 0.
 pub(super) fn add_outer(x: Lines<'_>, y: Lines<'_>, gradient: &mut [f32]) {
     assert_eq!(gradient.len(), x.n_features() * y.n_features());
     assert_eq!(x.n_columns, y.n_columns);
-    outer(x, y, gradient);
+    Arch::new().dispatch(Outer { x, y, gradient });
 }
 
-#[multiversion(targets = "simd")]
-fn outer(x: Lines<'_>, y: Lines<'_>, gradient: &mut [f32]) {
-    match_target! {
-        "x86_64+avx512f" => all_outer::<5, 5, true>(x, y, gradient),
-        "x86_64+avx2+fma" => all_outer::<3, 2, true>(x, y, gradient),
-        "aarch64+neon" => all_outer::<3, 2, true>(x, y, gradient),
-        _ => all_outer::<2, 1, false>(x, y, gradient),
-    }
+struct Outer<'a> {
+    x: Lines<'a>,
+    y: Lines<'a>,
+    gradient: &'a mut [f32],
 }
 
-#[inline(always)]
-fn all_outer<const R: usize, const S: usize, const FUSED: bool>(
-    x: Lines<'_>,
-    y: Lines<'_>,
-    gradient: &mut [f32],
-) {
-    let (n_rows, n_columns) = (x.n_features(), y.n_features());
-    let mut row = 0;
-    while row + R <= n_rows {
-        row_of_outer::<R, S, FUSED>(x, y, gradient, row, n_columns);
-        row += R;
-    }
-    while row < n_rows {
-        row_of_outer::<1, S, FUSED>(x, y, gradient, row, n_columns);
-        row += 1;
+impl WithSimd for Outer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match S::F32_LANES {
+            16 => self.all_tiles::<S, 5, 5>(simd),
+            8 => self.all_tiles::<S, 4, 2>(simd),
+            4 => self.all_tiles::<S, 6, 4>(simd),
+            _ => self.all_tiles::<S, 1, 1>(simd),
+        }
     }
 }
 
-#[inline(always)]
-fn row_of_outer<const R: usize, const S: usize, const FUSED: bool>(
-    x: Lines<'_>,
-    y: Lines<'_>,
-    gradient: &mut [f32],
-    row: usize,
-    n_columns: usize,
-) {
-    let mut column = 0;
-    while column + S <= n_columns {
-        outer_tile::<R, S, FUSED>(x, y, &mut gradient[row * n_columns + column..], row, column, n_columns);
-        column += S;
+impl Outer<'_> {
+    /// A few rows, which stay in the cache, against all columns; then the next few.
+    #[inline(always)]
+    fn all_tiles<S: Simd, const R: usize, const C: usize>(mut self, simd: S) {
+        let n_rows = self.x.n_features();
+        let mut row = 0;
+        while row < n_rows {
+            row += match R.min(n_rows - row) {
+                5.. => self.row_of_tiles::<S, 5, C>(simd, row),
+                4 => self.row_of_tiles::<S, 4, C>(simd, row),
+                3 => self.row_of_tiles::<S, 3, C>(simd, row),
+                2.. => self.row_of_tiles::<S, 2, C>(simd, row),
+                _ => self.row_of_tiles::<S, 1, C>(simd, row),
+            };
+        }
     }
-    while column < n_columns {
-        outer_tile::<R, 1, FUSED>(x, y, &mut gradient[row * n_columns + column..], row, column, n_columns);
-        column += 1;
-    }
-}
 
-#[inline(always)]
-fn outer_tile<const R: usize, const S: usize, const FUSED: bool>(
-    x: Lines<'_>,
-    y: Lines<'_>,
-    gradient: &mut [f32],
-    row: usize,
-    column: usize,
-    gradient_stride: usize,
-) {
-    let n_vectors = x.n_columns.div_ceil(LANES);
-    let x_lines: [&[[f32; LANES]]; R] = std::array::from_fn(|r| vectors(x, row + r, n_vectors));
-    let y_lines: [&[[f32; LANES]]; S] = std::array::from_fn(|s| vectors(y, column + s, n_vectors));
-    let mut sums = [[[0.0_f32; LANES]; S]; R];
-    for vector in 0..n_vectors {
-        let y_vectors: [[f32; LANES]; S] = std::array::from_fn(|s| y_lines[s][vector]);
-        for r in 0..R {
-            let x_vector = x_lines[r][vector];
-            for s in 0..S {
-                for lane in 0..LANES {
-                    sums[r][s][lane] =
-                        multiply_add::<FUSED>(x_vector[lane], y_vectors[s][lane], sums[r][s][lane]);
+    /// R rows; returns R.
+    #[inline(always)]
+    fn row_of_tiles<S: Simd, const R: usize, const C: usize>(&mut self, simd: S, row: usize) -> usize {
+        let n_columns = self.y.n_features();
+        let mut column = 0;
+        while column < n_columns {
+            column += match C.min(n_columns - column) {
+                5.. => self.tile::<S, R, 5>(simd, row, column),
+                4 => self.tile::<S, R, 4>(simd, row, column),
+                3 => self.tile::<S, R, 3>(simd, row, column),
+                2 => self.tile::<S, R, 2>(simd, row, column),
+                _ => self.tile::<S, R, 1>(simd, row, column),
+            };
+        }
+        R
+    }
+
+    /// R rows and C columns; returns C.
+    #[inline(always)]
+    fn tile<S: Simd, const R: usize, const C: usize>(&mut self, simd: S, row: usize, column: usize) -> usize {
+        let n_vectors = self.x.n_columns.next_multiple_of(LANES) / S::F32_LANES;
+        let x: [&[S::f32s]; R] = std::array::from_fn(|r| vectors::<S>(self.x, row + r, n_vectors));
+        let y: [&[S::f32s]; C] = std::array::from_fn(|c| vectors::<S>(self.y, column + c, n_vectors));
+        let mut sums = [[simd.splat_f32s(0.0); C]; R];
+        for i in 0..n_vectors {
+            for r in 0..R {
+                for c in 0..C {
+                    sums[r][c] = simd.mul_add_e_f32s(x[r][i], y[c][i], sums[r][c]);
                 }
             }
         }
+        let n_columns = self.y.n_features();
+        for r in 0..R {
+            let gradient = &mut self.gradient[(row + r) * n_columns + column..][..C];
+            for c in 0..C {
+                gradient[c] += simd.reduce_sum_f32s(sums[r][c]);
+            }
+        }
+        C
     }
-    // As above.
-    let copy = sums;
-    add_sums(std::hint::black_box(&copy).as_flattened(), S, gradient, gradient_stride);
 }
 
 #[inline(always)]
-fn vectors<'a>(lines: Lines<'a>, line: usize, n_vectors: usize) -> &'a [[f32; LANES]] {
-    let line = &lines.data[line * lines.stride..(line + 1) * lines.stride];
-    &line.as_chunks().0[..n_vectors]
-}
-
-#[inline(never)]
-fn add_sums(sums: &[[f32; LANES]], n_columns: usize, gradient: &mut [f32], gradient_stride: usize) {
-    for (index, sums) in sums.iter().enumerate() {
-        let mut half = [0.0; LANES / 2];
-        for lane in 0..LANES / 2 {
-            half[lane] = sums[lane] + sums[lane + LANES / 2];
-        }
-        let [a, b, c, d, e, f, g, h] = half;
-        let sum = ((a + e) + (c + g)) + ((b + f) + (d + h));
-        gradient[index / n_columns * gradient_stride + index % n_columns] += sum;
-    }
+fn vectors<S: Simd>(lines: Lines<'_>, line: usize, n_vectors: usize) -> &[S::f32s] {
+    let start = line * lines.stride;
+    &S::as_simd_f32s(&lines.data[start..start + n_vectors * S::F32_LANES]).0[..n_vectors]
 }
 
 /// `y = Wᵀx` for a single column: W [k, lines].
-#[multiversion(targets = "simd")]
 pub(super) fn product_of_one(weights: &[f32], x: &[f32], y: &mut [f32]) {
-    y.fill(0.0);
-    for (weights, &value) in weights.chunks_exact(y.len()).zip(x) {
-        for (place, weight) in y.iter_mut().zip(weights) {
-            *place += value * weight;
+    assert_eq!(weights.len(), x.len() * y.len(), "weights [{}, {}]", x.len(), y.len());
+    Arch::new().dispatch(ProductOfOne { weights, x, y });
+}
+
+struct ProductOfOne<'a> {
+    weights: &'a [f32],
+    x: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl WithSimd for ProductOfOne<'_> {
+    type Output = ();
+
+    /// Four vectors of sums at a time, so that each weight is read once and each sum written once.
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let n_lines = self.y.len();
+        let mut line = 0;
+        while line + 4 * S::F32_LANES <= n_lines {
+            self.lines::<S, 4>(simd, line);
+            line += 4 * S::F32_LANES;
         }
+        while line + S::F32_LANES <= n_lines {
+            self.lines::<S, 1>(simd, line);
+            line += S::F32_LANES;
+        }
+        if line < n_lines {
+            let mut sums = simd.splat_f32s(0.0);
+            for (weights, &x) in self.weights.chunks_exact(n_lines).zip(self.x) {
+                let weights = simd.partial_load_f32s(&weights[line..]);
+                sums = simd.mul_add_e_f32s(simd.splat_f32s(x), weights, sums);
+            }
+            simd.partial_store_f32s(&mut self.y[line..], sums);
+        }
+    }
+}
+
+impl ProductOfOne<'_> {
+    #[inline(always)]
+    fn lines<S: Simd, const V: usize>(&mut self, simd: S, line: usize) {
+        let mut sums = [simd.splat_f32s(0.0); V];
+        for (weights, &x) in self.weights.chunks_exact(self.y.len()).zip(self.x) {
+            let weights = S::as_simd_f32s(&weights[line..line + V * S::F32_LANES]).0;
+            for v in 0..V {
+                sums[v] = simd.mul_add_e_f32s(simd.splat_f32s(x), weights[v], sums[v]);
+            }
+        }
+        let places = S::as_mut_simd_f32s(&mut self.y[line..line + V * S::F32_LANES]).0;
+        places.copy_from_slice(&sums);
     }
 }
 
@@ -365,10 +387,15 @@ mod tests {
 
             let mut masked = Panel::new(lines, n);
             product(&weights, x.lines(0..k), &mut masked.lines_mut(0..lines), &ReluMask(y.lines(0..lines)));
-            product(&weights, x.lines(0..k), &mut masked.lines_mut(0..lines), &Add);
+            product(
+                &weights,
+                x.lines(0..k),
+                &mut masked.lines_mut(0..lines),
+                &AddReluMask(y.lines(0..lines)),
+            );
             for line in 0..lines {
                 for column in 0..n {
-                    let times = if y.line(line)[column] > 0.0 { 2.0 } else { 1.0 };
+                    let times = if y.line(line)[column] > 0.0 { 2.0 } else { 0.0 };
                     assert_close(masked.line(line)[column], times * sum(line, column), "mask");
                 }
             }

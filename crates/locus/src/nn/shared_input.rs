@@ -5,8 +5,10 @@
 
 use std::ops::Range;
 
+use pulp::Simd;
+
 use super::panel::LANES;
-use super::product::{Epilogue, add_outer, product, product_of_one};
+use super::product::{Epilogue, add_outer, product, product_of_one, relu, vector};
 use super::{Layout, Lines, LinesMut, Panel};
 use crate::Rng;
 
@@ -42,14 +44,9 @@ struct BaseRelu<'a> {
 
 impl Epilogue for BaseRelu<'_> {
     #[inline(always)]
-    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
-        let start = line * self.base.stride + self.sharing.first + column % self.sharing.period;
-        let base = &self.base.data[start..start + LANES];
-        for lane in 0..LANES {
-            let sum = sums[lane] + base[lane];
-            // Written so that a NaN stays one.
-            place[lane] = if sum < 0.0 { 0.0 } else { sum };
-        }
+    fn finish<S: Simd>(&self, simd: S, line: usize, column: usize, sums: S::f32s, place: &mut S::f32s) {
+        let column = self.sharing.first + column % self.sharing.period;
+        *place = relu(simd, simd.add_f32s(sums, vector::<S>(self.base, line, column)));
     }
 }
 
