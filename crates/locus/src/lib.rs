@@ -23,6 +23,8 @@
 mod config;
 mod error;
 mod interaction;
+#[cfg(test)]
+mod kolmogorov;
 pub mod linear;
 pub mod nn;
 pub mod policy;

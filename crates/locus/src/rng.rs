@@ -181,25 +181,7 @@ const FAR_BOTTOM: [f64; 8] = [
 mod tests {
     use super::*;
     use crate::Seed;
-
-    /// Φ(x), the distribution function that [`normal_quantile`] inverts.
-    fn normal_cdf(x: f64) -> f64 {
-        0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
-    }
-
-    /// The largest distance between the empirical distribution of `sample` and `cdf`, times √n.
-    fn kolmogorov(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
-        sample.sort_by(f64::total_cmp);
-        let n = sample.len() as f64;
-        let distance = |(rank, &x): (usize, &f64)| {
-            let p = cdf(x);
-            (p - rank as f64 / n).abs().max((p - (rank as f64 + 1.0) / n).abs())
-        };
-        sample.iter().enumerate().map(distance).fold(0.0, f64::max) * n.sqrt()
-    }
-
-    /// Kolmogorov's statistic exceeds this by chance once in 10 000 seeds.
-    const KOLMOGOROV_ONE_IN_10_000: f64 = 2.225;
+    use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov, normal_cdf};
 
     #[test]
     fn quantile_inverts_the_distribution_function() {

@@ -1,5 +1,6 @@
 //! The documents tell the truth about the tree.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -20,12 +21,48 @@ fn is_path(word: &str) -> bool {
 
 #[test]
 fn every_path_that_the_documents_name_exists() {
-    for (document, at_least) in [("ARCHITECTURE.md", 30), ("docs/paper.md", 8)] {
+    for (document, at_least) in [("ARCHITECTURE.md", 30), ("docs/paper.md", 40)] {
         let text = read(document);
         let paths: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|word| is_path(word)).collect();
         assert!(paths.len() >= at_least, "{document} names only {paths:?}");
         for path in paths {
             assert!(root().join(path).exists(), "{document} names `{path}`, which does not exist");
+        }
+    }
+}
+
+/// All Rust sources below a folder, one after another.
+fn sources(folder: &Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&std::fs::read_to_string(&path).expect("a source"));
+        }
+    }
+}
+
+#[test]
+fn every_symbol_and_test_that_maps_the_paper_exists() {
+    let mut text = String::new();
+    for name in ["locus", "locus-bench"] {
+        sources(&root().join("crates").join(name).join("src"), &mut text);
+        sources(&root().join("crates").join(name).join("tests"), &mut text);
+    }
+    let is_part_of_a_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let words: HashSet<&str> = text.split(|letter| !is_part_of_a_word(letter)).collect();
+    let document = read("docs/paper.md");
+    // `like_this` and `Like::this`; labels of the paper have a single colon or no underscore.
+    let is_symbol = |word: &&str| {
+        word.replace("::", "_").chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+            && (word.contains('_') || word.contains("::"))
+    };
+    let symbols: Vec<&str> = document.split('`').skip(1).step_by(2).filter(is_symbol).collect();
+    assert!(symbols.len() >= 50, "docs/paper.md names only {symbols:?}");
+    for symbol in symbols {
+        for part in symbol.split("::") {
+            assert!(words.contains(part), "docs/paper.md names `{symbol}`, which no source has");
         }
     }
 }

@@ -173,3 +173,123 @@ pub(super) fn sum(line: &[f32]) -> f32 {
     }
     lanes.iter().sum::<f32>() + rest.iter().sum::<f32>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::Panel;
+    use crate::nn::gradient_check::{
+        LAYER_TOLERANCE, before_relu, check_gradient, panel, random, test_rng, values, weighted_sum,
+    };
+
+    /// No two alike, and no multiple of a vector or a tile.
+    const N_IN: usize = 5;
+    const N_OUT: usize = 7;
+    const N: usize = 19;
+
+    /// Where the gradient of the input goes, as [`InputGradient`] says.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Target {
+        None,
+        Store(usize),
+        BeforeRelu,
+        AddBeforeRelu,
+    }
+
+    /// The loss is Σ c·y, and with [`Target::AddBeforeRelu`] another net's Σ d·x beside it. The numbers that are varied
+    /// are the parameters, and after them the inputs, before their ReLU where they have one.
+    fn check(activation: Activation, target: Target) {
+        let what = format!("{activation:?}, {target:?}");
+        let mut layout = Layout::default();
+        layout.reserve(3);
+        let layer = Dense::new(&mut layout, N_IN, N_OUT, activation);
+        let n_parameters = layout.len();
+        let mut rng = test_rng(1);
+        let point = random(n_parameters + N_IN * N, &mut rng);
+        let (c, d) = (random(N_OUT * N, &mut rng), random(N_IN * N, &mut rng));
+        let is_after_relu = matches!(target, Target::BeforeRelu | Target::AddBeforeRelu);
+        let inputs = |point: &[f32]| -> Panel {
+            let inputs = &point[n_parameters..];
+            let cut = |&value: &f32| if is_after_relu { value.max(0.0) } else { value };
+            panel(N_IN, N, &inputs.iter().map(cut).collect::<Vec<_>>())
+        };
+        let forward = |point: &[f32]| -> Panel {
+            let mut y = Panel::new(N_OUT, N);
+            layer.forward(point, inputs(point).all(), y.all_mut());
+            y
+        };
+        let loss = |point: &[f32]| {
+            let other =
+                if target == Target::AddBeforeRelu { weighted_sum(&d, &values(&inputs(point))) } else { 0.0 };
+            weighted_sum(&c, &values(&forward(point))) + other
+        };
+
+        let (x, y) = (inputs(&point), values(&forward(&point)));
+        let dy = if activation == Activation::Relu { before_relu(&c, &y) } else { c.clone() };
+        let from = if let Target::Store(from) = target { from } else { 0 };
+        let mut dx = match target {
+            Target::AddBeforeRelu => panel(N_IN, N, &before_relu(&d, &values(&x))),
+            _ => panel(N_IN - from, N, &vec![9.0; (N_IN - from) * N]),
+        };
+        let mut gradients = vec![0.0; n_parameters];
+        let input = match target {
+            Target::None => InputGradient::None,
+            Target::Store(from) => InputGradient::Store(from, dx.all_mut()),
+            Target::BeforeRelu => InputGradient::BeforeRelu(dx.all_mut()),
+            Target::AddBeforeRelu => InputGradient::AddBeforeRelu(dx.all_mut()),
+        };
+        let dy = panel(N_OUT, N, &dy);
+        layer.backward(&point, &mut gradients, x.all(), dy.all(), input, &mut Vec::new());
+
+        check_gradient(&what, LAYER_TOLERANCE, &point[..n_parameters], &gradients, |parameters| {
+            loss(&[parameters, &point[n_parameters..]].concat())
+        });
+        if target != Target::None {
+            let start = n_parameters + from * N;
+            check_gradient(&what, LAYER_TOLERANCE, &point[start..], &values(&dx), |inputs| {
+                loss(&[&point[..start], inputs].concat())
+            });
+        }
+
+        // Gradients are added to what is there.
+        let once = gradients.clone();
+        layer.backward(&point, &mut gradients, x.all(), dy.all(), InputGradient::None, &mut Vec::new());
+        for (twice, once) in gradients.iter().zip(&once) {
+            assert!((twice - 2.0 * once).abs() <= 1e-5 * once.abs(), "{what}: {twice}, {once}");
+        }
+    }
+
+    #[test]
+    fn gradients_equal_differences() {
+        for activation in [Activation::Linear, Activation::Relu] {
+            for target in
+                [Target::None, Target::Store(0), Target::Store(2), Target::BeforeRelu, Target::AddBeforeRelu]
+            {
+                check(activation, target);
+            }
+        }
+    }
+
+    /// A decision is a single column, which has loops of its own.
+    #[test]
+    fn a_column_alone_gives_what_it_gives_among_others() {
+        let mut rng = test_rng(2);
+        for activation in [Activation::Linear, Activation::Relu] {
+            let mut layout = Layout::default();
+            let layer = Dense::new(&mut layout, N_IN, N_OUT, activation);
+            let parameters = random(layout.len(), &mut rng);
+            let x = random(N_IN * N, &mut rng);
+            let mut y = Panel::new(N_OUT, N);
+            layer.forward(&parameters, panel(N_IN, N, &x).all(), y.all_mut());
+            for column in 0..N {
+                let alone: Vec<f32> = (0..N_IN).map(|feature| x[feature * N + column]).collect();
+                let mut found = Panel::new(N_OUT, 1);
+                layer.forward(&parameters, panel(N_IN, 1, &alone).all(), found.all_mut());
+                for output in 0..N_OUT {
+                    let (found, expected) = (found.line(output)[0], y.line(output)[column]);
+                    assert!((found - expected).abs() < 1e-5, "{activation:?}: {found}, {expected}");
+                }
+            }
+        }
+    }
+}

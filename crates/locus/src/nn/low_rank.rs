@@ -125,17 +125,12 @@ fn add_product(weights: &[f32], matrix: &[f32], sum: &mut [f32], n: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Seed;
-
-    fn random(n: usize, seed: u64) -> Vec<f32> {
-        let mut rng = Seed::new(seed).stream("test", 0);
-        (0..n).map(|_| rng.normal() as f32).collect()
-    }
+    use crate::nn::gradient_check::{LAYER_TOLERANCE, check_gradient, random, test_rng};
 
     #[test]
     fn the_factor_has_the_same_products_as_the_weights() {
         let (c, n) = (23, 7);
-        let mut weights = random(c * n, 1);
+        let mut weights = random(c * n, &mut test_rng(1));
         // One column that is another's double: the factor has no full rank.
         weights.chunks_exact_mut(n).for_each(|row| row[4] = 2.0 * row[1]);
         let mut low_rank = LowRank::default();
@@ -155,11 +150,11 @@ mod tests {
     #[test]
     fn the_gradient_is_that_of_the_noise_that_matters() {
         let (c, n) = (11, 4);
-        let weights = random(c * n, 2);
+        let weights = random(c * n, &mut test_rng(2));
         let mut low_rank = LowRank::default();
         low_rank.prepare(&weights, n);
         // δ is any function of a = Wᵀε; here a itself, for which the mean of ε·aᵀ is W.
-        let mut rng = Seed::new(3).stream("test", 0);
+        let mut rng = test_rng(3);
         let n_draws = 200_000;
         let factor = low_rank.weights().to_vec();
         for _ in 0..n_draws {
@@ -174,5 +169,49 @@ mod tests {
         for (found, expected) in gradient.iter().zip(&weights) {
             assert!((found - expected).abs() < 0.03, "{found} {expected}");
         }
+    }
+
+    /// The gradient is right in expectation, and for a quadratic loss ½aᵀMa + bᵀa the expectation over u is the mean over
+    /// the 2h points ±√h·e, whose mean of u·uᵀ is the identity: nothing is left to chance, and differences apply.
+    #[test]
+    fn expected_gradients_equal_differences() {
+        let (c, n) = (9, 5);
+        let mut rng = test_rng(4);
+        let weights = random(c * n, &mut rng);
+        let (half, b) = (random(n * n, &mut rng), random(n, &mut rng));
+        let m = |i: usize, j: usize| half[i * n + j] + half[j * n + i];
+        let length = (n as f32).sqrt();
+        let points: Vec<(usize, f32)> = (0..n).flat_map(|k| [(k, length), (k, -length)]).collect();
+        // a = Rᵀu for u = ±√h·e.
+        let seen = |factor: &[f32], (k, u): (usize, f32)| -> Vec<f32> {
+            factor[k * n..][..n].iter().map(|entry| u * entry).collect()
+        };
+        let loss = |weights: &[f32]| {
+            let mut low_rank = LowRank::default();
+            low_rank.prepare(weights, n);
+            let mut total = 0.0;
+            for &point in &points {
+                let a: Vec<f64> = seen(low_rank.weights(), point).into_iter().map(f64::from).collect();
+                for i in 0..n {
+                    total += f64::from(b[i]) * a[i];
+                    total += (0..n).map(|j| 0.5 * a[i] * f64::from(m(i, j)) * a[j]).sum::<f64>();
+                }
+            }
+            total / points.len() as f64
+        };
+
+        let mut low_rank = LowRank::default();
+        low_rank.prepare(&weights, n);
+        let factor = low_rank.weights().to_vec();
+        for &(k, u) in &points {
+            let a = seen(&factor, (k, u));
+            for (j, b) in b.iter().enumerate() {
+                let delta = b + (0..n).map(|i| m(j, i) * a[i]).sum::<f32>();
+                low_rank.gradient_mut()[k * n + j] += u * delta / points.len() as f32;
+            }
+        }
+        let mut gradient = vec![0.0; c * n];
+        low_rank.finish(&weights, &mut gradient);
+        check_gradient("low rank", LAYER_TOLERANCE, &weights, &gradient, loss);
     }
 }

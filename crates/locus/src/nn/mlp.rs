@@ -123,6 +123,11 @@ impl MlpWork {
 mod tests {
     use super::*;
     use crate::Seed;
+    use crate::nn::gradient_check::{
+        LAYER_TOLERANCE, before_relu, check_gradient, panel, random, test_rng, values, weighted_sum,
+    };
+
+    const N: usize = 21;
 
     /// Each weight is drawn once, in order, by a closure that knows its layer; biases are 0.
     #[test]
@@ -159,5 +164,42 @@ mod tests {
         }
         let limit = 1.2_f32.sqrt();
         assert!(largest <= limit && largest > 0.99 * limit, "{largest}");
+    }
+
+    /// The loss is Σ c·y; all parameters are varied, and after them the inputs.
+    fn check(sizes: &[usize], last: Activation) {
+        let what = format!("{sizes:?}, {last:?}");
+        let mut layout = Layout::default();
+        let net = Mlp::new(&mut layout, sizes, last);
+        let (n_parameters, n_in, n_out) = (layout.len(), net.n_in(), net.n_out());
+        let mut rng = test_rng(3);
+        let point = random(n_parameters + n_in * N, &mut rng);
+        let c = random(n_out * N, &mut rng);
+        let mut work = MlpWork::default();
+        let inputs = |point: &[f32]| panel(n_in, N, &point[n_parameters..]);
+        let mut loss = |point: &[f32]| {
+            net.forward(point, inputs(point).all(), &mut work);
+            weighted_sum(&c, &values(work.output()))
+        };
+
+        let mut work = MlpWork::default();
+        let x = inputs(&point);
+        net.forward(&point, x.all(), &mut work);
+        let y = values(work.output());
+        let (_, gradient) = work.output_and_gradient();
+        *gradient = panel(n_out, N, &if last == Activation::Relu { before_relu(&c, &y) } else { c.clone() });
+        let (mut gradients, mut dx) = (vec![0.0; n_parameters], Panel::new(n_in, N));
+        net.backward(&point, &mut gradients, x.all(), &mut work, InputGradient::Store(0, dx.all_mut()));
+        gradients.extend(values(&dx));
+        check_gradient(&what, LAYER_TOLERANCE, &point, &gradients, &mut loss);
+    }
+
+    #[test]
+    fn gradients_equal_differences() {
+        for last in [Activation::Linear, Activation::Relu] {
+            check(&[5, 3], last);
+            check(&[4, 7, 3], last);
+            check(&[3, 6, 5, 2], last);
+        }
     }
 }

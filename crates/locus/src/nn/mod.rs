@@ -16,6 +16,8 @@ mod aligned;
 mod clip;
 mod dense;
 mod exponential;
+#[cfg(test)]
+pub(crate) mod gradient_check;
 mod low_rank;
 mod mlp;
 mod normals;

@@ -59,6 +59,14 @@ impl Panel {
         self.all().iter().flatten().copied().find(|value| !value.is_finite())
     }
 
+    /// The first number that is not a finite one above 0, if there is one.
+    pub fn find_not_positive(&self) -> Option<f32> {
+        let is_positive = |value: f32| (value > 0.0) & (value < f32::INFINITY);
+        // Whole lines without a branch first, which vectors can do.
+        let is_bad = |line: &&[f32]| !line.iter().fold(true, |all, &value| all & is_positive(value));
+        self.all().iter().find(is_bad)?.iter().copied().find(|&value| !is_positive(value))
+    }
+
     /// N, without padding.
     pub fn n_columns(&self) -> usize {
         self.n_columns

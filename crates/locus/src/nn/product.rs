@@ -303,42 +303,77 @@ struct ProductOfOne<'a> {
 impl WithSimd for ProductOfOne<'_> {
     type Output = ();
 
-    /// Four vectors of sums at a time, so that each weight is read once and each sum written once.
+    /// Up to eight vectors of sums at a time, so that weights are read in their order, and each once.
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let n_lines = self.y.len();
+        if n_lines < S::F32_LANES {
+            return self.few_lines(simd);
+        }
         let mut line = 0;
-        while line + 4 * S::F32_LANES <= n_lines {
-            self.lines::<S, 4>(simd, line);
-            line += 4 * S::F32_LANES;
-        }
-        while line + S::F32_LANES <= n_lines {
-            self.lines::<S, 1>(simd, line);
-            line += S::F32_LANES;
-        }
-        if line < n_lines {
-            let mut sums = simd.splat_f32s(0.0);
-            for (weights, &x) in self.weights.chunks_exact(n_lines).zip(self.x) {
-                let weights = simd.partial_load_f32s(&weights[line..]);
-                sums = simd.mul_add_e_f32s(simd.splat_f32s(x), weights, sums);
-            }
-            simd.partial_store_f32s(&mut self.y[line..], sums);
+        while line < n_lines {
+            line += match (n_lines - line).div_ceil(S::F32_LANES) {
+                1 => self.lines::<S, 1, 4>(simd, line),
+                2 => self.lines::<S, 2, 4>(simd, line),
+                3 => self.lines::<S, 3, 3>(simd, line),
+                4 => self.lines::<S, 4, 2>(simd, line),
+                5 => self.lines::<S, 5, 2>(simd, line),
+                6 => self.lines::<S, 6, 2>(simd, line),
+                7 => self.lines::<S, 7, 1>(simd, line),
+                _ => self.lines::<S, 8, 1>(simd, line),
+            };
         }
     }
 }
 
 impl ProductOfOne<'_> {
+    /// V vectors of lines; U inputs at a time go to sums of their own, which need not wait for each other. Returns how many
+    /// lines these were. The last vector ends with the last line at the latest, so some lines may be computed twice.
     #[inline(always)]
-    fn lines<S: Simd, const V: usize>(&mut self, simd: S, line: usize) {
-        let mut sums = [simd.splat_f32s(0.0); V];
-        for (weights, &x) in self.weights.chunks_exact(self.y.len()).zip(self.x) {
-            let weights = S::as_simd_f32s(&weights[line..line + V * S::F32_LANES]).0;
-            for v in 0..V {
-                sums[v] = simd.mul_add_e_f32s(simd.splat_f32s(x), weights[v], sums[v]);
+    fn lines<S: Simd, const V: usize, const U: usize>(&mut self, simd: S, line: usize) -> usize {
+        let n_lines = self.y.len();
+        let last = (line + (V - 1) * S::F32_LANES).min(n_lines - S::F32_LANES);
+        let mut sums = [[simd.splat_f32s(0.0); V]; U];
+        let mut add = |u: usize, weights: &[f32], x: f32| {
+            let x = simd.splat_f32s(x);
+            let vectors = S::as_simd_f32s(&weights[line..line + (V - 1) * S::F32_LANES]).0;
+            for v in 0..V - 1 {
+                sums[u][v] = simd.mul_add_e_f32s(x, vectors[v], sums[u][v]);
+            }
+            let vector = S::as_simd_f32s(&weights[last..last + S::F32_LANES]).0[0];
+            sums[u][V - 1] = simd.mul_add_e_f32s(x, vector, sums[u][V - 1]);
+        };
+        let (groups, rest) = self.x.as_chunks::<U>();
+        let mut rows = self.weights.chunks_exact(n_lines);
+        for group in groups {
+            for u in 0..U {
+                add(u, rows.next().unwrap_or_default(), group[u]);
             }
         }
-        let places = S::as_mut_simd_f32s(&mut self.y[line..line + V * S::F32_LANES]).0;
-        places.copy_from_slice(&sums);
+        for (&x, row) in rest.iter().zip(rows) {
+            add(0, row, x);
+        }
+        for v in 0..V {
+            let start = if v + 1 == V { last } else { line + v * S::F32_LANES };
+            let mut sum = sums[0][v];
+            for u in 1..U {
+                sum = simd.add_f32s(sum, sums[u][v]);
+            }
+            S::as_mut_simd_f32s(&mut self.y[start..start + S::F32_LANES]).0[0] = sum;
+        }
+        V * S::F32_LANES
+    }
+
+    /// Fewer lines than a vector has places.
+    #[inline(always)]
+    fn few_lines<S: Simd>(self, simd: S) {
+        let mut sums = [simd.splat_f32s(0.0); 4];
+        for (index, (weights, &x)) in self.weights.chunks_exact(self.y.len()).zip(self.x).enumerate() {
+            let weights = simd.partial_load_f32s(weights);
+            sums[index % 4] = simd.mul_add_e_f32s(simd.splat_f32s(x), weights, sums[index % 4]);
+        }
+        let sum = simd.add_f32s(simd.add_f32s(sums[0], sums[1]), simd.add_f32s(sums[2], sums[3]));
+        simd.partial_store_f32s(self.y, sum);
     }
 }
 

@@ -150,3 +150,125 @@ impl SharedInput {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::gradient_check::{
+        LAYER_TOLERANCE, before_relu, check_gradient, panel, random, test_rng, values, weighted_sum,
+    };
+
+    const N_SHARED: usize = 3;
+    const N_OWN: usize = 5;
+    const N_OUT: usize = 7;
+    /// Two full vectors, and a third of which 5 columns exist.
+    const N: usize = 37;
+
+    /// Which shared column each of `n_columns` columns has, and whether it exists.
+    fn shared_columns(sharing: Sharing, n_columns: usize) -> Vec<Option<usize>> {
+        (0..n_columns)
+            .map(|column| sharing.first + column % sharing.period)
+            .map(|shared| (shared < N).then_some(shared))
+            .collect()
+    }
+
+    /// The loss is Σ c·y over the columns that exist. The numbers that are varied are the parameters.
+    fn check(sharing: Sharing, n_columns: usize) {
+        let what = format!("{sharing:?}");
+        let mut layout = Layout::default();
+        layout.reserve(2);
+        let layer = SharedInput::new(&mut layout, N_SHARED, N_OWN, N_OUT);
+        let mut rng = test_rng(4);
+        let point = random(layout.len(), &mut rng);
+        let x = panel(N_SHARED, N, &random(N_SHARED * N, &mut rng));
+        let own = panel(N_OWN, n_columns, &random(N_OWN * n_columns, &mut rng));
+        let shared = shared_columns(sharing, n_columns);
+        let mut c = random(N_OUT * n_columns, &mut rng);
+        for (c, shared) in c.iter_mut().zip(shared.iter().cycle()) {
+            *c *= f32::from(shared.is_some());
+        }
+        let forward = |parameters: &[f32]| {
+            let (mut base, mut y) = (Panel::new(N_OUT, N), Panel::new(N_OUT, n_columns));
+            layer.base(parameters, x.all(), base.all_mut());
+            layer.forward(&parameters[layer.own_weights()], own.all(), base.all(), sharing, y.all_mut());
+            y
+        };
+
+        let y = values(&forward(&point));
+        // It is a dense layer on both inputs, one after the other.
+        let dense = |parameters: &[f32], output: usize, column: usize, shared: usize| {
+            let inputs =
+                x.all().iter().map(|line| line[shared]).chain(own.all().iter().map(|line| line[column]));
+            let weights = parameters[layer.weights()].chunks_exact(N_OUT).map(|weights| weights[output]);
+            let sum: f32 = inputs.zip(weights).map(|(input, weight)| input * weight).sum();
+            (sum + parameters[layer.bias()][output]).max(0.0)
+        };
+        for (column, shared) in shared.iter().enumerate() {
+            for output in 0..N_OUT {
+                let Some(shared) = *shared else { continue };
+                let (found, expected) =
+                    (y[output * n_columns + column], dense(&point, output, column, shared));
+                assert!((found - expected).abs() < 1e-5, "{what}: {found}, {expected}");
+            }
+        }
+
+        let dy = panel(N_OUT, n_columns, &before_relu(&c, &y));
+        let (mut gradients, mut base_gradient) = (vec![0.0; point.len()], Panel::new(N_OUT, N));
+        let own_gradients = &mut gradients[layer.own_weights()];
+        layer.backward(own_gradients, own.all(), dy.all(), sharing, &mut base_gradient);
+        layer.backward_base(&mut gradients, x.all(), base_gradient.all());
+        check_gradient(&what, LAYER_TOLERANCE, &point, &gradients, |point| {
+            weighted_sum(&c, &values(&forward(point)))
+        });
+
+        // A second call adds to what is there, as tile after tile does.
+        let once = gradients.clone();
+        layer.backward(&mut gradients[layer.own_weights()], own.all(), dy.all(), sharing, &mut base_gradient);
+        layer.backward_base(&mut gradients, x.all(), base_gradient.all());
+        for place in layer.own_weights() {
+            assert!((gradients[place] - 2.0 * once[place]).abs() <= 1e-4, "{what}");
+        }
+        for place in layer.bias() {
+            assert!((gradients[place] - 3.0 * once[place]).abs() <= 1e-4, "{what}");
+        }
+    }
+
+    #[test]
+    fn gradients_equal_differences_column_by_column() {
+        check(Sharing::ONE_TO_ONE, N);
+    }
+
+    #[test]
+    fn gradients_equal_differences_where_columns_are_shared() {
+        for first in [0, LANES, 2 * LANES] {
+            check(Sharing { first, period: LANES }, 4 * LANES);
+        }
+    }
+
+    /// A decision is a single column, which has loops of its own.
+    #[test]
+    fn a_column_alone_gives_what_it_gives_among_others() {
+        let mut layout = Layout::default();
+        let layer = SharedInput::new(&mut layout, N_SHARED, N_OWN, N_OUT);
+        let mut rng = test_rng(5);
+        let parameters = random(layout.len(), &mut rng);
+        let (x, own) = (random(N_SHARED * N, &mut rng), random(N_OWN * N, &mut rng));
+        let run = |x: &[f32], own: &[f32], n: usize| {
+            let (mut base, mut y) = (Panel::new(N_OUT, n), Panel::new(N_OUT, n));
+            layer.base(&parameters, panel(N_SHARED, n, x).all(), base.all_mut());
+            let (weights, own) = (&parameters[layer.own_weights()], panel(N_OWN, n, own));
+            layer.forward(weights, own.all(), base.all(), Sharing::ONE_TO_ONE, y.all_mut());
+            values(&y)
+        };
+        let among = run(&x, &own, N);
+        let column = |values: &[f32], column: usize| -> Vec<f32> {
+            values.chunks_exact(N).map(|line| line[column]).collect()
+        };
+        for c in 0..N {
+            let alone = run(&column(&x, c), &column(&own, c), 1);
+            for (found, expected) in alone.iter().zip(column(&among, c)) {
+                assert!((found - expected).abs() < 1e-5, "{found}, {expected}");
+            }
+        }
+    }
+}

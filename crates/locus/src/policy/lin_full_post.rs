@@ -131,6 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
     use crate::policy::thompson::highest;
     use crate::policy::{Choose, Policy};
     use crate::{Request, Rng};
@@ -185,7 +186,7 @@ mod tests {
         for action in 0..3 {
             let posterior = policy.model().posterior(action);
             let mut coefficients = [0.0; 5];
-            let mut by_coefficients: Vec<f64> = (0..N_DRAWS)
+            let by_coefficients: Vec<f64> = (0..N_DRAWS)
                 .map(|_| {
                     let noise_variance = posterior.sample_noise_variance(&mut rng);
                     posterior.sample_coefficients(noise_variance, &mut rng, &mut coefficients);
@@ -193,7 +194,7 @@ mod tests {
                 })
                 .collect();
             let mut rewards = [0.0; 3];
-            let mut by_rewards: Vec<f64> = (0..N_DRAWS)
+            let by_rewards: Vec<f64> = (0..N_DRAWS)
                 .map(|_| {
                     Scratch::with(|scratch| {
                         policy.model().draw(&[&context], &mut rng, scratch, &mut rewards)
@@ -202,17 +203,8 @@ mod tests {
                     rewards[action]
                 })
                 .collect();
-            by_coefficients.sort_by(f64::total_cmp);
-            by_rewards.sort_by(f64::total_cmp);
-            let distance = by_rewards
-                .iter()
-                .enumerate()
-                .map(|(rank, reward)| {
-                    let other = by_coefficients.partition_point(|drawn| drawn <= reward);
-                    (rank as f64 - other as f64).abs() / N_DRAWS as f64
-                })
-                .fold(0.0, f64::max);
-            assert!(distance < 2.225 * (2.0 / N_DRAWS as f64).sqrt(), "action {action}: {distance}");
+            let statistic = kolmogorov_of_two(by_rewards, by_coefficients);
+            assert!(statistic < KOLMOGOROV_ONE_IN_10_000, "action {action}: {statistic}");
         }
     }
 

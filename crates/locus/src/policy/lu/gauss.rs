@@ -1,5 +1,8 @@
 //! LU-Gauss: q(z | x) is a Gaussian whose mean and deviation a net computes (Eq. "LU-Gauss", Algorithm 2).
 
+use std::ops::Range;
+
+use super::breakdown::{layers_of, panels_of};
 use super::config::LuGaussConfig;
 use super::latent::{Latent, Noise};
 use crate::nn::{Activation, InputGradient, Layout, Lines, Mlp, MlpWork, Panel, exp_slice};
@@ -129,17 +132,20 @@ impl Latent for Gauss {
     }
 
     fn panels<'a>(&self, work: &'a GaussWork) -> Vec<(String, &'a Panel)> {
-        let nets = [("encoder", &work.encoder), ("latent mean", &work.mean), ("latent scale", &work.scale)];
-        let mut panels: Vec<(String, &Panel)> = nets
-            .into_iter()
-            .flat_map(|(name, net)| {
-                net.outputs()
-                    .iter()
-                    .enumerate()
-                    .map(move |(layer, panel)| (format!("{name} layer {}", layer + 1), panel))
-            })
-            .collect();
-        panels.push(("latent standard deviation".to_owned(), &work.std));
+        let mut panels = panels_of("encoder", 1, &work.encoder);
+        panels.extend(panels_of("latent mean", 1, &work.mean));
+        panels.extend(panels_of("latent scale", 1, &work.scale));
         panels
+    }
+
+    fn bad_std(&self, work: &GaussWork) -> Option<f32> {
+        work.std.find_not_positive()
+    }
+
+    fn layers(&self) -> Vec<(String, Range<usize>)> {
+        let mut layers = layers_of("encoder", 1, &self.encoder);
+        layers.extend(layers_of("latent mean", 1, &self.mean));
+        layers.extend(layers_of("latent scale", 1, &self.scale));
+        layers
     }
 }

@@ -1,6 +1,7 @@
 //! What LU-Gauss and LU-SIVI differ in: q, the distribution of the latent variable.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::nn::{Layout, Lines, Normals, Panel};
 use crate::{Rng, Shape};
@@ -58,8 +59,14 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
         work: &mut Self::Work,
     );
 
-    /// The panels of the last forward pass, named, in the order in which they were computed.
+    /// What the layers gave in the last forward pass, named, in the order in which they were computed.
     fn panels<'a>(&self, work: &'a Self::Work) -> Vec<(String, &'a Panel)>;
+
+    /// A standard deviation of the last forward pass that vanished or is not finite.
+    fn bad_std(&self, work: &Self::Work) -> Option<f32>;
+
+    /// Where the parameters of the layers are, named.
+    fn layers(&self) -> Vec<(String, Range<usize>)>;
 }
 
 /// Where the chance of a forward pass comes from; tests put known numbers here.

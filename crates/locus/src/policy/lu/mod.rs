@@ -4,6 +4,7 @@
 //! from context and z: one draw, one decision. The two policies differ in q alone ([`gauss`], [`sivi`]); all else is in
 //! [`model`]. The ablations are the same with other settings: q sees ones instead of the context.
 
+mod breakdown;
 pub mod config;
 pub mod gauss;
 mod latent;

@@ -207,32 +207,14 @@ impl<Q: Latent> Parts<Q> {
         }
         -0.5 * scaled - n_values * f64::from(log_std)
     }
-
-    /// Where the first number that is not finite arose.
-    fn find_breakdown(&self, parameters: &[f32], work: &Work<Q::Work>) -> Breakdown {
-        let mut panels = vec![("the contexts of the minibatch".to_owned(), &work.batch.inputs)];
-        panels.extend(self.latent.panels(&work.latent));
-        let decoder = work.decoder.outputs().iter().enumerate();
-        panels.extend(decoder.map(|(layer, panel)| (format!("decoder layer {}", layer + 1), panel)));
-        // The inputs hold z too, which comes after all that it is made of.
-        panels.rotate_left(1);
-        for (place, panel) in panels {
-            if let Some(found) = panel.find_non_finite() {
-                return Breakdown { place, found: f64::from(found) };
-            }
-        }
-        let stds = &parameters[self.reward_std.clone()];
-        let found = stds.iter().copied().find(|std| !std.is_finite()).map_or(f64::NAN, f64::from);
-        Breakdown { place: "the loss".to_owned(), found }
-    }
 }
 
 /// An LU model: its parts, their parameters, and how far it is trained.
 #[derive(Clone)]
 pub struct Lu<C: LuConfig> {
-    parts: Parts<C::Latent>,
-    parameters: Vec<f32>,
-    optimizer: Adam,
+    pub(super) parts: Parts<C::Latent>,
+    pub(super) parameters: Vec<f32>,
+    pub(super) optimizer: Adam,
     /// Rounds of training done.
     n_fits: u64,
     scaling: RewardScaling,
@@ -252,7 +234,7 @@ impl<C: LuConfig> fmt::Debug for Lu<C> {
 
 impl<C: LuConfig> Lu<C> {
     /// The weight of an observation's KL term in the next round of training.
-    fn kl_weight(&self) -> f32 {
+    pub(super) fn kl_weight(&self) -> f32 {
         let Shared { kl_weight, kl_warmup_rounds, .. } = self.parts.shared;
         let full = match kl_weight {
             KlWeight::One => 1.0,
@@ -335,7 +317,7 @@ impl<C: LuConfig> RewardModel for Lu<C> {
                 *reward = mean + std * f64::from(work.decoder.output().line(action)[column]);
             }
         }
-        Ok(())
+        if rewards.iter().all(|reward| reward.is_finite()) { Ok(()) } else { self.parts.check_forward(work) }
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
@@ -355,19 +337,12 @@ impl<C: LuConfig> RewardModel for Lu<C> {
             self.parts.latent.prepare(&self.parameters, &mut work.latent);
             self.parts.forward(&self.parameters, &mut normals, &mut work);
             let loss = self.parts.loss(&self.parameters, kl_weight, &mut normals, &mut work);
-            if !loss.is_finite() {
-                return Err(self.parts.find_breakdown(&self.parameters, &work));
-            }
+            self.parts.check_minibatch(&self.parameters, &self.optimizer, loss, &work)?;
             total += loss;
             self.optimizer.step(&mut self.parameters, &mut work.gradients);
             interventions += self.apply_floor();
         }
-        if let Some(found) = self.parameters.iter().find(|parameter| !parameter.is_finite()) {
-            return Err(Breakdown {
-                place: "a parameter after training".to_owned(),
-                found: f64::from(*found),
-            });
-        }
+        self.parts.check_optimizer(&self.parameters, &self.optimizer)?;
         self.n_fits += 1;
         self.work = Cache(Some(work));
         let mean_loss = Some(total / f64::from(minibatches));

@@ -6,8 +6,11 @@
 //! tiles of 16 rows, forward and backward in one go: the 512 · 51 columns of a whole minibatch would not fit into the
 //! cache. Row r of draw k stands in column (k − 1)·16 + r, so that a vector always holds the same 16 rows.
 
+use std::ops::Range;
+
 use multiversion::multiversion;
 
+use super::breakdown::{layers_of, panels_of};
 use super::config::LuSiviConfig;
 use super::latent::{Latent, Noise};
 use crate::nn::{
@@ -286,17 +289,23 @@ impl Latent for Sivi {
     }
 
     fn panels<'a>(&self, work: &'a SiviWork) -> Vec<(String, &'a Panel)> {
-        let layers = |name: &'static str, net: &'a MlpWork| {
-            let named = move |(layer, panel)| (format!("{name} layer {}", layer + 1), panel);
-            net.outputs().iter().enumerate().map(named).collect::<Vec<_>>()
-        };
         let mut panels = vec![("ψ layer 1".to_owned(), &work.own.hidden)];
-        panels.extend(layers("ψ hidden", &work.own.rest));
-        panels.extend(layers("latent scale", &work.scale));
-        panels.push(("inverse latent standard deviation".to_owned(), &work.inverse_std));
-        panels.push(("ψ layer 1, extra draws".to_owned(), &work.extra.hidden));
-        panels.extend(layers("ψ hidden, extra draws", &work.extra.rest));
+        panels.extend(panels_of("ψ", 2, &work.own.rest));
+        panels.extend(panels_of("latent scale", 1, &work.scale));
+        panels.push(("extra draws of ψ layer 1".to_owned(), &work.extra.hidden));
+        panels.extend(panels_of("extra draws of ψ", 2, &work.extra.rest));
         panels
+    }
+
+    fn bad_std(&self, work: &SiviWork) -> Option<f32> {
+        work.inverse_std.find_not_positive().map(f32::recip)
+    }
+
+    fn layers(&self) -> Vec<(String, Range<usize>)> {
+        let mut layers = vec![("ψ layer 1".to_owned(), self.first.weights().start..self.first.bias().end)];
+        layers.extend(layers_of("ψ", 2, &self.rest));
+        layers.extend(layers_of("latent scale", 1, &self.scale));
+        layers
     }
 }
 
