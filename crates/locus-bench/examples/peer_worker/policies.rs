@@ -21,9 +21,9 @@ pub(crate) struct Subject {
 impl Subject {
     pub(crate) fn new(policy: char, shape: Shape) -> Self {
         let (id, minibatches, further) = match policy {
-            'G' => ("lu-gauss", 10, ""),
-            'S' => ("lu-sivi", 3, ""),
-            _ => ("lu-sivi", 3, ",low_rank_noise=off"),
+            'G' => ("lu-gauss", 4, ""),
+            'S' => ("lu-sivi", 2, ""),
+            _ => ("lu-sivi", 2, ",low_rank_noise=off"),
         };
         let spec: PolicySpec = format!(
             "{id}@paper[minibatches={minibatches},train_every={OBSERVATIONS},replay_capacity={OBSERVATIONS},initial_pulls=0{further}]"
