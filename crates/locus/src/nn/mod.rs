@@ -12,6 +12,8 @@
 //! add a layer, follow [`Dense`] and its gradient check.
 
 mod adam;
+mod bayes_dense;
+mod bayes_mlp;
 mod dense;
 mod exponential;
 mod low_rank;
@@ -22,6 +24,8 @@ mod product;
 mod shared_input;
 
 pub use adam::Adam;
+pub use bayes_dense::{BayesDense, BayesDenseWork, BayesStart};
+pub use bayes_mlp::{BayesMlp, BayesMlpWork};
 pub use dense::{Activation, Dense, InputGradient};
 pub use exponential::{exp_lanes, exp_slice};
 pub use low_rank::LowRank;

@@ -27,6 +27,16 @@ pub(crate) struct Gathering {
 }
 
 impl Minibatch {
+    /// Sets the contexts, and room for as many lines more; actions and rewards stay.
+    pub(crate) fn set_contexts(&mut self, contexts: &[&[f32]], n_features: usize, n_more_lines: usize) {
+        self.inputs.reshape(n_features + n_more_lines, contexts.len());
+        for feature in 0..n_features {
+            for (place, context) in self.inputs.line_mut(feature).iter_mut().zip(contexts) {
+                *place = context[feature];
+            }
+        }
+    }
+
     /// Draws the rows. **Samples.**
     pub(crate) fn gather(&mut self, replay: &Replay, rng: &mut Rng, gathering: Gathering) {
         let Gathering { n_rows, n_features, n_more_lines, mean_and_std: (mean, std) } = gathering;

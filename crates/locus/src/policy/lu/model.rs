@@ -18,6 +18,7 @@ use super::settings::{KlWeight, LatentInput, StdScale};
 use crate::config::Config;
 use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::policy::FitReport;
+use crate::policy::breakdown::{check_trained, find_breakdown};
 use crate::policy::minibatch::{Gathering, Minibatch};
 use crate::policy::reward_scaling::RewardScaling;
 use crate::policy::settings::sizes;
@@ -225,14 +226,11 @@ impl<Q: Latent> Parts<Q> {
         panels.extend(decoder.map(|(layer, panel)| (format!("decoder layer {}", layer + 1), panel)));
         // The inputs hold z too, which comes after all that it is made of.
         panels.rotate_left(1);
-        for (place, panel) in panels {
-            if let Some(found) = panel.find_non_finite() {
-                return Breakdown { place, found: f64::from(found) };
-            }
-        }
-        let stds = &parameters[self.reward_std.clone()];
-        let found = stds.iter().copied().find(|std| !std.is_finite()).map_or(f64::NAN, f64::from);
-        Breakdown { place: "the loss".to_owned(), found }
+        find_breakdown(panels).unwrap_or_else(|| {
+            let stds = &parameters[self.reward_std.clone()];
+            let found = stds.iter().copied().find(|std| !std.is_finite()).map_or(f64::NAN, f64::from);
+            Breakdown { place: "the loss".to_owned(), found }
+        })
     }
 }
 
@@ -335,12 +333,7 @@ impl<C: LuConfig> RewardModel for Lu<C> {
     ) -> Result<(), Breakdown> {
         let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
         let Shape { n_features, n_actions } = self.parts.shape;
-        work.batch.inputs.reshape(n_features + self.parts.shared.latent_dim, contexts.len());
-        for feature in 0..n_features {
-            for (place, context) in work.batch.inputs.line_mut(feature).iter_mut().zip(contexts) {
-                *place = context[feature];
-            }
-        }
+        work.batch.set_contexts(contexts, n_features, self.parts.shared.latent_dim);
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
         let (mean, std) = self.mean_and_std();
         for (column, rewards) in rewards.chunks_exact_mut(n_actions).enumerate() {
@@ -375,12 +368,11 @@ impl<C: LuConfig> RewardModel for Lu<C> {
             self.optimizer.step(&mut self.parameters, &mut work.gradients);
             interventions += self.apply_floor();
         }
-        if let Some(found) = self.parameters.iter().find(|parameter| !parameter.is_finite()) {
-            return Err(Breakdown {
-                place: "a parameter after training".to_owned(),
-                found: f64::from(*found),
-            });
-        }
+        check_trained([
+            ("a parameter", &self.parameters),
+            ("a mean of gradients", &self.optimizer.means),
+            ("a mean of squared gradients", &self.optimizer.squares),
+        ])?;
         self.n_fits += 1;
         self.work = Cache(Some(work));
         let mean_loss = Some(total / f64::from(minibatches));

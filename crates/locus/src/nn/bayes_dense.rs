@@ -1,0 +1,324 @@
+//! A dense layer whose weights are independent Gaussians, forward and backward.
+//!
+//! For one column x, a draw of all weights gives sums that are independent Gaussians, since each has weights of its own:
+//! `Wᵀx + b` has mean `Mᵀx + b` and variance `Vᵀx²`, with M the means and V the variances of the weights. So the sums are drawn
+//! rather than the weights (local reparameterization; Kingma, Salimans and Welling, 2015): one normal for each sum instead of
+//! one for each weight, and every column is drawn for independently.
+
+#![expect(clippy::needless_range_loop, reason = "the loops of epilogues run over lanes, as in product.rs")]
+
+use std::ops::Range;
+
+use multiversion::multiversion;
+
+use super::dense::{Activation, sum};
+use super::panel::{LANES, Lines, LinesMut, Panel};
+use super::product::{Epilogue, Store, add_outer, product, product_of_one};
+use super::{Layout, Normals, exp_slice};
+use crate::Rng;
+
+/// `y = activation(Mᵀx + b + √(Vᵀx² + floor) · e)`: x [in, N], M and V [in, out], y [out, N], e standard normals [out, N].
+///
+/// V = exp(2s), where s are the logarithms of the weights' standard deviations. The biases b are points.
+#[derive(Clone, Debug)]
+pub struct BayesDense {
+    means: Range<usize>,
+    log_stds: Range<usize>,
+    bias: Range<usize>,
+    n_in: usize,
+    n_out: usize,
+    activation: Activation,
+}
+
+/// Where the parameters of a layer begin: each is drawn from a Gaussian.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BayesStart {
+    /// Standard deviation of the means and the biases, around 0.
+    pub mean_std: f64,
+    /// Mean of the logarithms of the weights' standard deviations.
+    pub log_std: f64,
+    /// Standard deviation of these logarithms.
+    pub log_std_spread: f64,
+}
+
+/// What a layer computes on its way, kept for the way back.
+#[derive(Clone, Debug, Default)]
+pub struct BayesDenseWork {
+    /// x² [in, N]
+    squares: Panel,
+    /// e [out, N]
+    noise: Panel,
+    /// √(Vᵀx² + floor) [out, N]
+    pub(super) std: Panel,
+    /// y [out, N]
+    pub(super) output: Panel,
+    /// The gradient of the sums [out, N].
+    pub(super) gradient: Panel,
+    /// The gradient of their variances [out, N].
+    variance_gradient: Panel,
+    /// The gradient of V.
+    weight_variance_gradient: Vec<f32>,
+    transposed: Vec<f32>,
+}
+
+/// Adds the floor and takes the root.
+struct Root {
+    floor: f32,
+}
+
+/// Adds bias and noise.
+struct Noisy<'a> {
+    bias: &'a [f32],
+    std: Lines<'a>,
+    noise: Lines<'a>,
+}
+
+/// Adds bias and noise, and cuts off below 0.
+struct NoisyRelu<'a>(Noisy<'a>);
+
+/// Adds 2x times what is there, the way back through the variances, and lets through what belongs to positive x.
+struct JoinBeforeRelu<'a>(Lines<'a>);
+
+impl Epilogue for Root {
+    #[inline(always)]
+    fn finish(&self, _line: usize, _column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
+        for lane in 0..LANES {
+            place[lane] = (sums[lane] + self.floor).sqrt();
+        }
+    }
+}
+
+impl Epilogue for Noisy<'_> {
+    #[inline(always)]
+    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
+        let bias = self.bias[line];
+        let std = &self.std.data[line * self.std.stride + column..][..LANES];
+        let noise = &self.noise.data[line * self.noise.stride + column..][..LANES];
+        for lane in 0..LANES {
+            place[lane] = sums[lane] + bias + std[lane] * noise[lane];
+        }
+    }
+}
+
+impl Epilogue for NoisyRelu<'_> {
+    #[inline(always)]
+    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
+        let mut noisy = [0.0; LANES];
+        self.0.finish(line, column, sums, &mut noisy);
+        for lane in 0..LANES {
+            // Written so that a NaN stays one.
+            place[lane] = if noisy[lane] < 0.0 { 0.0 } else { noisy[lane] };
+        }
+    }
+}
+
+impl Epilogue for JoinBeforeRelu<'_> {
+    #[inline(always)]
+    fn finish(&self, line: usize, column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
+        let x = &self.0.data[line * self.0.stride + column..][..LANES];
+        for lane in 0..LANES {
+            let joined = sums[lane] + 2.0 * x[lane] * place[lane];
+            place[lane] = if x[lane] > 0.0 { joined } else { 0.0 };
+        }
+    }
+}
+
+impl BayesDense {
+    /// A layer with places of its own.
+    pub fn new(layout: &mut Layout, n_in: usize, n_out: usize, activation: Activation) -> Self {
+        let means = layout.reserve(n_in * n_out);
+        let log_stds = layout.reserve(n_in * n_out);
+        let bias = layout.reserve(n_out);
+        Self { means, log_stds, bias, n_in, n_out, activation }
+    }
+
+    /// in
+    pub fn n_in(&self) -> usize {
+        self.n_in
+    }
+
+    /// out
+    pub fn n_out(&self) -> usize {
+        self.n_out
+    }
+
+    /// Where the means of the weights are, `[in, out]`.
+    pub fn means(&self) -> Range<usize> {
+        self.means.clone()
+    }
+
+    /// Where the logarithms of the weights' standard deviations are, `[in, out]`.
+    pub fn log_stds(&self) -> Range<usize> {
+        self.log_stds.clone()
+    }
+
+    /// Where the biases are.
+    pub fn bias(&self) -> Range<usize> {
+        self.bias.clone()
+    }
+
+    /// Draws every parameter.
+    pub fn initialize(&self, parameters: &mut [f32], start: BayesStart, rng: &mut Rng) {
+        let mut fill = |places: &Range<usize>, mean: f64, std: f64| {
+            for parameter in &mut parameters[places.clone()] {
+                *parameter = (mean + std * rng.normal()) as f32;
+            }
+        };
+        fill(&self.means, 0.0, start.mean_std);
+        fill(&self.log_stds, start.log_std, start.log_std_spread);
+        fill(&self.bias, 0.0, start.mean_std);
+    }
+
+    /// V, which the other functions ask for, since many decisions can share it.
+    pub fn variances(&self, parameters: &[f32], variances: &mut Vec<f32>) {
+        variances.clear();
+        variances.extend(parameters[self.log_stds.clone()].iter().map(|log_std| 2.0 * log_std));
+        exp_slice(variances);
+    }
+
+    /// Draws y for every column of x. **Samples.**
+    pub fn forward(
+        &self,
+        parameters: &[f32],
+        variances: &[f32],
+        x: Lines<'_>,
+        floor: f32,
+        normals: &mut Normals,
+        work: &mut BayesDenseWork,
+    ) {
+        let n_columns = x.n_columns();
+        let BayesDenseWork { squares, noise, std, output, .. } = work;
+        squares.reshape(self.n_in, n_columns);
+        for (squares, x) in squares.all_mut().iter_mut().zip(x.iter()) {
+            squares.iter_mut().zip(x).for_each(|(square, x)| *square = x * x);
+        }
+        noise.reshape(self.n_out, n_columns);
+        normals.fill_panel(noise, 1.0);
+        std.reshape(self.n_out, n_columns);
+        output.reshape(self.n_out, n_columns);
+        let (means, bias) = (&parameters[self.means.clone()], &parameters[self.bias.clone()]);
+        if n_columns == 1 {
+            product_of_one(variances, squares.all().data, std.all_mut().data);
+            product_of_one(means, x.data, output.all_mut().data);
+            let parts = std.all_mut().data.iter_mut().zip(noise.all().data).zip(bias);
+            for (y, ((std, noise), bias)) in output.all_mut().data.iter_mut().zip(parts) {
+                *std = (*std + floor).sqrt();
+                *y += bias + *std * noise;
+                if self.activation == Activation::Relu && *y < 0.0 {
+                    *y = 0.0;
+                }
+            }
+            return;
+        }
+        product(variances, squares.all(), &mut std.all_mut(), &Root { floor });
+        let noisy = Noisy { bias, std: std.all(), noise: noise.all() };
+        match self.activation {
+            Activation::Linear => product(means, x, &mut output.all_mut(), &noisy),
+            Activation::Relu => product(means, x, &mut output.all_mut(), &NoisyRelu(noisy)),
+        }
+    }
+
+    /// Adds the layer's gradients, given that of its sums in `work`: before the activation. If the input came out of a ReLU, its
+    /// gradient goes to `before_relu`, before that ReLU.
+    pub(super) fn backward(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        variances: &[f32],
+        x: Lines<'_>,
+        work: &mut BayesDenseWork,
+        before_relu: Option<LinesMut<'_>>,
+    ) {
+        let BayesDenseWork {
+            squares,
+            noise,
+            std,
+            gradient,
+            variance_gradient,
+            weight_variance_gradient,
+            transposed,
+            ..
+        } = work;
+        let dy = gradient.all();
+        add_outer(x, dy, &mut gradients[self.means.clone()]);
+        for (gradient, line) in gradients[self.bias.clone()].iter_mut().zip(dy.iter()) {
+            *gradient += sum(line);
+        }
+        variance_gradient.reshape(self.n_out, x.n_columns());
+        for out in 0..self.n_out {
+            let parts = (gradient.line(out), noise.line(out), std.line(out));
+            differentiate_root(parts, variance_gradient.line_mut(out));
+        }
+        variance_gradient.clear_padding();
+        weight_variance_gradient.clear();
+        weight_variance_gradient.resize(self.log_stds.len(), 0.0);
+        add_outer(squares.all(), variance_gradient.all(), weight_variance_gradient);
+        differentiate_exp(variances, weight_variance_gradient, &mut gradients[self.log_stds.clone()]);
+        if let Some(mut dx) = before_relu {
+            self.transpose(variances, transposed);
+            product(transposed, variance_gradient.all(), &mut dx, &Store);
+            self.transpose(&parameters[self.means.clone()], transposed);
+            product(transposed, dy, &mut dx, &JoinBeforeRelu(x));
+        }
+    }
+
+    fn transpose(&self, weights: &[f32], transposed: &mut Vec<f32>) {
+        transposed.clear();
+        transposed.resize(weights.len(), 0.0);
+        for (input, line) in weights.chunks_exact(self.n_out).enumerate() {
+            for (output, weight) in line.iter().enumerate() {
+                transposed[output * self.n_in + input] = *weight;
+            }
+        }
+    }
+
+    /// KL(q ‖ p) of the weights, where p is N(0, prior_variance) for each; adds `weight` times its gradients.
+    ///
+    /// Σ log(σ_p/σ) + (σ² + μ²)/(2σ_p²) − ½.
+    pub fn add_kl(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        variances: &[f32],
+        prior_variance: f64,
+        weight: f32,
+    ) -> f64 {
+        let precision = (1.0 / prior_variance) as f32;
+        let means = &parameters[self.means.clone()];
+        let log_stds = &parameters[self.log_stds.clone()];
+        add_scaled(means, weight * precision, &mut gradients[self.means.clone()]);
+        add_scaled(variances, weight * precision, &mut gradients[self.log_stds.clone()]);
+        gradients[self.log_stds.clone()].iter_mut().for_each(|gradient| *gradient -= weight);
+        let mut total = 0.0;
+        let lines = means.chunks_exact(self.n_out).zip(variances.chunks_exact(self.n_out));
+        for ((means, variances), log_stds) in lines.zip(log_stds.chunks_exact(self.n_out)) {
+            let mut kl = 0.0;
+            for ((mean, variance), log_std) in means.iter().zip(variances).zip(log_stds) {
+                kl += 0.5 * precision * (variance + mean * mean) - log_std;
+            }
+            total += f64::from(kl);
+        }
+        total + self.means.len() as f64 * (0.5 * libm::log(prior_variance) - 0.5)
+    }
+}
+
+/// `dv = dy · e / (2 std)`.
+#[multiversion(targets = "simd")]
+fn differentiate_root((dy, noise, std): (&[f32], &[f32], &[f32]), variance_gradient: &mut [f32]) {
+    for (((place, dy), noise), std) in variance_gradient.iter_mut().zip(dy).zip(noise).zip(std) {
+        *place = 0.5 * dy * noise / std;
+    }
+}
+
+/// Adds `ds = 2V · dV`.
+#[multiversion(targets = "simd")]
+fn differentiate_exp(variances: &[f32], variance_gradients: &[f32], gradients: &mut [f32]) {
+    for ((place, variance), gradient) in gradients.iter_mut().zip(variances).zip(variance_gradients) {
+        *place += 2.0 * variance * gradient;
+    }
+}
+
+#[multiversion(targets = "simd")]
+fn add_scaled(values: &[f32], factor: f32, places: &mut [f32]) {
+    places.iter_mut().zip(values).for_each(|(place, value)| *place += factor * value);
+}
