@@ -5,7 +5,7 @@
 //! rather than the weights (local reparameterization; Kingma, Salimans and Welling, 2015): one normal for each sum instead of
 //! one for each weight, and every column is drawn for independently.
 
-#![expect(clippy::needless_range_loop, reason = "the loops of epilogues run over lanes, as in product.rs")]
+#![expect(clippy::needless_range_loop, reason = "loops over lanes, as in product.rs")]
 
 use std::ops::Range;
 
@@ -190,7 +190,7 @@ impl BayesDense {
         let BayesDenseWork { squares, noise, std, output, .. } = work;
         squares.reshape(self.n_in, n_columns);
         for (squares, x) in squares.all_mut().iter_mut().zip(x.iter()) {
-            squares.iter_mut().zip(x).for_each(|(square, x)| *square = x * x);
+            square(x, squares);
         }
         noise.reshape(self.n_out, n_columns);
         normals.fill_panel(noise, 1.0);
@@ -286,17 +286,16 @@ impl BayesDense {
         let precision = (1.0 / prior_variance) as f32;
         let means = &parameters[self.means.clone()];
         let log_stds = &parameters[self.log_stds.clone()];
-        add_scaled(means, weight * precision, &mut gradients[self.means.clone()]);
-        add_scaled(variances, weight * precision, &mut gradients[self.log_stds.clone()]);
-        gradients[self.log_stds.clone()].iter_mut().for_each(|gradient| *gradient -= weight);
+        // The means of a layer come before its deviations, so that both gradients can be written at once.
+        let (before, after) = gradients.split_at_mut(self.log_stds.start);
+        let mean_gradients = &mut before[self.means.clone()];
+        let log_std_gradients = &mut after[..self.log_stds.len()];
         let mut total = 0.0;
-        let lines = means.chunks_exact(self.n_out).zip(variances.chunks_exact(self.n_out));
-        for ((means, variances), log_stds) in lines.zip(log_stds.chunks_exact(self.n_out)) {
-            let mut kl = 0.0;
-            for ((mean, variance), log_std) in means.iter().zip(variances).zip(log_stds) {
-                kl += 0.5 * precision * (variance + mean * mean) - log_std;
-            }
-            total += f64::from(kl);
+        for line in 0..self.n_in {
+            let places = line * self.n_out..(line + 1) * self.n_out;
+            let weights = (&means[places.clone()], &log_stds[places.clone()], &variances[places.clone()]);
+            let gradients = (&mut mean_gradients[places.clone()], &mut log_std_gradients[places]);
+            total += f64::from(add_kl_of_line(weights, precision, weight, gradients));
         }
         total + self.means.len() as f64 * (0.5 * libm::log(prior_variance) - 0.5)
     }
@@ -318,7 +317,29 @@ fn differentiate_exp(variances: &[f32], variance_gradients: &[f32], gradients: &
     }
 }
 
+/// `Σ (V + μ²)/(2σ_p²) − s`, the part of the KL term that has gradients; adds these, weighted.
 #[multiversion(targets = "simd")]
-fn add_scaled(values: &[f32], factor: f32, places: &mut [f32]) {
-    places.iter_mut().zip(values).for_each(|(place, value)| *place += factor * value);
+fn add_kl_of_line(
+    (means, log_stds, variances): (&[f32], &[f32], &[f32]),
+    precision: f32,
+    weight: f32,
+    (mean_gradients, log_std_gradients): (&mut [f32], &mut [f32]),
+) -> f32 {
+    let n = means.len();
+    let (log_stds, variances) = (&log_stds[..n], &variances[..n]);
+    let (mean_gradients, log_std_gradients) = (&mut mean_gradients[..n], &mut log_std_gradients[..n]);
+    let mut lanes = [0.0; LANES];
+    for first in (0..n).step_by(LANES) {
+        for i in first..n.min(first + LANES) {
+            lanes[i - first] += 0.5 * precision * (variances[i] + means[i] * means[i]) - log_stds[i];
+            mean_gradients[i] += weight * precision * means[i];
+            log_std_gradients[i] += weight * (precision * variances[i] - 1.0);
+        }
+    }
+    lanes.iter().sum()
+}
+
+#[multiversion(targets = "simd")]
+fn square(x: &[f32], squares: &mut [f32]) {
+    squares.iter_mut().zip(x).for_each(|(square, x)| *square = x * x);
 }

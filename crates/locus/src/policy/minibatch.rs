@@ -52,10 +52,57 @@ impl Minibatch {
                 self.actions.push(observation.action);
                 self.rewards.push(((observation.reward - mean) / std) as f32);
             }
-            for feature in 0..n_features {
+            let n_in_blocks = if n_rows == LANES { transpose(&contexts, &mut self.inputs, first) } else { 0 };
+            for feature in n_in_blocks..n_features {
                 let line = &mut self.inputs.line_mut(feature)[first..first + n_rows];
                 for (place, context) in line.iter_mut().zip(&contexts) {
                     *place = context[feature];
+                }
+            }
+        }
+    }
+}
+
+/// Puts contexts into the columns from `first` on, for whole blocks of features: a block is read along its rows and written along
+/// its lines, a vector at a time. How many features that were.
+fn transpose(contexts: &[&[f32]; LANES], inputs: &mut Panel, first: usize) -> usize {
+    let n_blocks = contexts[0].len() / LANES;
+    for block in 0..n_blocks {
+        let rows: [[f32; LANES]; LANES] =
+            std::array::from_fn(|row| *contexts[row][block * LANES..].first_chunk().expect("a whole block"));
+        for feature in 0..LANES {
+            *inputs.lanes_mut(block * LANES + feature, first) = std::array::from_fn(|row| rows[row][feature]);
+        }
+    }
+    n_blocks * LANES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, Seed};
+
+    /// Every row of a minibatch is an observation: context, action and standardized reward belong together.
+    #[test]
+    fn rows_are_observations() {
+        for (n_features, n_rows) in [(3, 5), (16, 16), (37, 50), (40, 64)] {
+            let mut replay = Replay::new(n_features, None);
+            for observation in 0..7_u64 {
+                let context: Vec<f32> =
+                    (0..n_features).map(|i| (100 * observation) as f32 + i as f32).collect();
+                let (action, reward) = (observation as usize, 10.0 * observation as f64);
+                replay.push(&Outcome { round: observation, context: &context, action, reward });
+            }
+            let mut batch = Minibatch::default();
+            let gathering = Gathering { n_rows, n_features, n_more_lines: 2, mean_and_std: (20.0, 10.0) };
+            batch.gather(&replay, &mut Seed::new(1).stream("test", 0), gathering);
+            assert_eq!((batch.inputs.n_features(), batch.inputs.n_columns()), (n_features + 2, n_rows));
+            assert_eq!((batch.actions.len(), batch.rewards.len()), (n_rows, n_rows));
+            for row in 0..n_rows {
+                let observation = batch.actions[row];
+                assert_eq!(batch.rewards[row], observation as f32 - 2.0);
+                for feature in 0..n_features {
+                    assert_eq!(batch.inputs.line(feature)[row], (100 * observation + feature) as f32);
                 }
             }
         }
