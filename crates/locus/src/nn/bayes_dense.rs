@@ -5,8 +5,6 @@
 //! rather than the weights (local reparameterization; Kingma, Salimans and Welling, 2015): one normal for each sum instead of
 //! one for each weight, and every column is drawn for independently.
 
-#![expect(clippy::needless_range_loop, reason = "loops over lanes, as in product.rs")]
-
 use std::ops::Range;
 
 use multiversion::multiversion;
@@ -328,12 +326,13 @@ fn add_kl_of_line(
     let n = means.len();
     let (log_stds, variances) = (&log_stds[..n], &variances[..n]);
     let (mean_gradients, log_std_gradients) = (&mut mean_gradients[..n], &mut log_std_gradients[..n]);
+    let factor = weight * precision;
     let mut lanes = [0.0; LANES];
     for first in (0..n).step_by(LANES) {
         for i in first..n.min(first + LANES) {
             lanes[i - first] += 0.5 * precision * (variances[i] + means[i] * means[i]) - log_stds[i];
-            mean_gradients[i] += weight * precision * means[i];
-            log_std_gradients[i] += weight * (precision * variances[i] - 1.0);
+            mean_gradients[i] += factor * means[i];
+            log_std_gradients[i] = (log_std_gradients[i] + factor * variances[i]) - weight;
         }
     }
     lanes.iter().sum()

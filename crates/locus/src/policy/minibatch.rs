@@ -71,7 +71,8 @@ fn transpose(contexts: &[&[f32]; LANES], inputs: &mut Panel, first: usize) -> us
         let rows: [[f32; LANES]; LANES] =
             std::array::from_fn(|row| *contexts[row][block * LANES..].first_chunk().expect("a whole block"));
         for feature in 0..LANES {
-            *inputs.lanes_mut(block * LANES + feature, first) = std::array::from_fn(|row| rows[row][feature]);
+            let line = inputs.lanes_mut(block * LANES + feature, first);
+            line.iter_mut().zip(&rows).for_each(|(place, row)| *place = row[feature]);
         }
     }
     n_blocks * LANES
