@@ -1,6 +1,6 @@
 //! How long does a training minibatch take?
 //!
-//! The LU policies, preset `paper`, at five sizes: a round of training is timed whole (drawing rows, forward, backward, Adam)
+//! The LU policies, preset `paper`, and BBB at five sizes: a round of training is timed whole (drawing rows, forward, backward, Adam)
 //! and divided by its minibatches. Run with `taskset -c 0 cargo bench -p locus --bench train`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
@@ -17,7 +17,7 @@ fn main() {
         return;
     }
     println!("ms a minibatch of 512 rows, fastest / median");
-    for (id, rounds) in [("lu-gauss@paper", 60), ("lu-sivi@paper", 12)] {
+    for (id, rounds) in [("lu-gauss@paper", 60), ("lu-sivi@paper", 12), ("bbb", 60)] {
         for shape in SHAPES {
             let (fastest, median) = measure(id, shape, rounds);
             println!(

@@ -18,6 +18,9 @@ pub struct Adam {
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
+/// Smaller numbers count as 0. Where nothing but a pull towards 0 is left, parameters and means of gradients shrink for ever, and
+/// subnormal numbers would slow everything down; beside ε, none of them matters long before.
+const NEGLIGIBLE: f32 = 1e-30;
 
 impl Adam {
     /// For `n_parameters` parameters.
@@ -51,16 +54,38 @@ fn update(
     let (gradients, means, squares) = (&mut gradients[..n], &mut means[..n], &mut squares[..n]);
     for i in 0..n {
         let gradient = gradients[i];
-        means[i] += (1.0 - BETA_1) * (gradient - means[i]);
-        squares[i] += (1.0 - BETA_2) * (gradient * gradient - squares[i]);
-        parameters[i] -= rate * means[i] / (squares[i].sqrt() + epsilon);
+        means[i] = flush(means[i] + (1.0 - BETA_1) * (gradient - means[i]));
+        squares[i] = flush(squares[i] + (1.0 - BETA_2) * (gradient * gradient - squares[i]));
+        parameters[i] = flush(parameters[i] - rate * means[i] / (squares[i].sqrt() + epsilon));
         gradients[i] = 0.0;
     }
+}
+
+/// A NaN stays one.
+#[inline(always)]
+fn flush(value: f32) -> f32 {
+    if value.abs() < NEGLIGIBLE { 0.0 } else { value }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A parameter that is only pulled towards 0 gets there, and so does what is known of its gradients.
+    #[test]
+    fn what_shrinks_for_ever_becomes_zero() {
+        let mut adam = Adam::new(1, 0.1);
+        let mut parameters = [1.0_f32];
+        adam.step(&mut parameters, &mut [100.0]);
+        for _ in 0..200_000 {
+            let mut gradients = [if adam.n_steps < 100_000 { 10.0 * parameters[0] } else { 0.0 }];
+            adam.step(&mut parameters, &mut gradients);
+            for value in [parameters[0], adam.means[0], adam.squares[0]] {
+                assert!(value == 0.0 || value.is_normal(), "{value:e} after {} steps", adam.n_steps);
+            }
+        }
+        assert_eq!((adam.means[0], adam.squares[0]), (0.0, 0.0));
+    }
 
     /// Against the formulas as published, in f64.
     #[test]

@@ -13,6 +13,8 @@
 
 mod adam;
 mod aligned;
+mod bayes_dense;
+mod bayes_mlp;
 mod clip;
 mod dense;
 mod exponential;
@@ -27,6 +29,8 @@ mod rmsprop;
 mod shared_input;
 
 pub use adam::Adam;
+pub use bayes_dense::{BayesDense, BayesDenseWork, BayesStart};
+pub use bayes_mlp::{BayesMlp, BayesMlpWork};
 pub use clip::clip_by_global_norm;
 pub use dense::{Activation, Dense, InputGradient};
 pub use exponential::{exp_lanes, exp_slice};

@@ -122,16 +122,34 @@ impl Panel {
         if let (1, [row]) = (self.n_columns, rows) {
             return self.data[..row.len()].copy_from_slice(row);
         }
-        // Few rows at a time, so that each stays in the cache.
+        // Blocks of 16 rows and 16 values are read along the rows and written along the lines, a vector at a time.
         for (chunk, rows) in rows.chunks(LANES).enumerate() {
             let first = first + chunk * LANES;
-            for feature in 0..rows[0].len() {
+            let n_in_blocks = match <&[&[f32]; LANES]>::try_from(rows) {
+                Ok(rows) => self.put_blocks(first, rows),
+                Err(_) => 0,
+            };
+            for feature in n_in_blocks..rows[0].len() {
                 let line = &mut self.line_mut(feature)[first..first + rows.len()];
                 for (place, row) in line.iter_mut().zip(rows) {
                     *place = row[feature];
                 }
             }
         }
+    }
+
+    /// As many values of the rows as fill whole blocks; returns how many.
+    fn put_blocks(&mut self, first: usize, rows: &[&[f32]; LANES]) -> usize {
+        let n_blocks = rows[0].len() / LANES;
+        for block in 0..n_blocks {
+            let rows: [[f32; LANES]; LANES] =
+                std::array::from_fn(|row| *rows[row][block * LANES..].first_chunk().expect("a whole block"));
+            for feature in 0..LANES {
+                let line = self.lanes_mut(block * LANES + feature, first);
+                line.iter_mut().zip(&rows).for_each(|(place, row)| *place = row[feature]);
+            }
+        }
+        n_blocks * LANES
     }
 
     /// All features.

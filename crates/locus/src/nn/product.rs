@@ -75,7 +75,13 @@ pub(super) fn relu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 
 /// The sums where activations are positive, else 0.
 #[inline(always)]
-fn masked<S: Simd>(simd: S, activations: Lines<'_>, line: usize, column: usize, sums: S::f32s) -> S::f32s {
+pub(super) fn masked<S: Simd>(
+    simd: S,
+    activations: Lines<'_>,
+    line: usize,
+    column: usize,
+    sums: S::f32s,
+) -> S::f32s {
     let zero = simd.splat_f32s(0.0);
     let activations = vector::<S>(activations, line, column);
     simd.select_f32s(simd.greater_than_f32s(activations, zero), sums, zero)

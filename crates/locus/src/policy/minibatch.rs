@@ -27,6 +27,12 @@ pub(crate) struct Gathering {
 }
 
 impl Minibatch {
+    /// Sets the contexts, and room for as many lines more; actions and rewards stay.
+    pub(crate) fn set_contexts(&mut self, contexts: &[&[f32]], n_features: usize, n_more_lines: usize) {
+        self.inputs.reshape(n_features + n_more_lines, contexts.len());
+        self.inputs.put_rows(0, contexts);
+    }
+
     /// Draws the rows. **Samples.**
     pub(crate) fn gather(&mut self, replay: &Replay, rng: &mut Rng, gathering: Gathering) {
         let Gathering { n_rows, n_features, n_more_lines, mean_and_std: (mean, std) } = gathering;
@@ -43,6 +49,38 @@ impl Minibatch {
                 self.rewards.push(((observation.reward - mean) / std) as f32);
             }
             self.inputs.put_rows(first, &contexts[..n_rows]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, Seed};
+
+    /// Every row of a minibatch is an observation: context, action and standardized reward belong together.
+    #[test]
+    fn rows_are_observations() {
+        for (n_features, n_rows) in [(3, 5), (16, 16), (37, 50), (40, 64)] {
+            let mut replay = Replay::new(n_features, None);
+            for observation in 0..7_u64 {
+                let context: Vec<f32> =
+                    (0..n_features).map(|i| (100 * observation) as f32 + i as f32).collect();
+                let (action, reward) = (observation as usize, 10.0 * observation as f64);
+                replay.push(&Outcome { round: observation, context: &context, action, reward });
+            }
+            let mut batch = Minibatch::default();
+            let gathering = Gathering { n_rows, n_features, n_more_lines: 2, mean_and_std: (20.0, 10.0) };
+            batch.gather(&replay, &mut Seed::new(1).stream("test", 0), gathering);
+            assert_eq!((batch.inputs.n_features(), batch.inputs.n_columns()), (n_features + 2, n_rows));
+            assert_eq!((batch.actions.len(), batch.rewards.len()), (n_rows, n_rows));
+            for row in 0..n_rows {
+                let observation = batch.actions[row];
+                assert_eq!(batch.rewards[row], observation as f32 - 2.0);
+                for feature in 0..n_features {
+                    assert_eq!(batch.inputs.line(feature)[row], (100 * observation + feature) as f32);
+                }
+            }
         }
     }
 }

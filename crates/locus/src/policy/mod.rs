@@ -4,6 +4,8 @@
 //! learns and hands out such deciders. Behind them, a [`RewardModel`](thompson::RewardModel) says what rewards to
 //! expect, and [`Thompson`](thompson::Thompson) makes a policy of it. [`registry`] knows them all by name.
 
+pub mod bbb;
+mod breakdown;
 pub mod lin_full_post;
 mod linear_heads;
 pub mod lu;

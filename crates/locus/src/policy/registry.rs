@@ -4,7 +4,7 @@
 //! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
 use super::spec::PolicySpec;
-use super::{Policy, lin_full_post, lu, neural_linear, uniform};
+use super::{Policy, bbb, lin_full_post, lu, neural_linear, uniform};
 use crate::config::{Config, Field};
 use crate::save::{self, Decoder, Encoder};
 use crate::{Error, Seed, Shape};
@@ -14,6 +14,7 @@ static REGISTRY: &[&dyn Entry] = &[
     &uniform::REGISTERED,
     &lin_full_post::REGISTERED,
     &neural_linear::REGISTERED,
+    &bbb::REGISTERED,
     &lu::LU_GAUSS,
     &lu::LU_GAUSS_ABLATION,
     &lu::LU_SIVI,

@@ -10,6 +10,7 @@ use super::latent::Latent;
 use super::model::{Parts, Work};
 use super::settings::StdScale;
 use crate::nn::{Adam, Mlp, MlpWork, Panel};
+use crate::policy::breakdown::find_breakdown;
 use crate::policy::thompson::Breakdown;
 
 impl<Q: Latent> Parts<Q> {
@@ -95,12 +96,7 @@ fn is_positive(std: f32) -> bool {
 
 /// Fails with the first number that is not finite.
 fn find_in(panels: Vec<(String, &Panel)>) -> Result<(), Breakdown> {
-    for (place, panel) in panels {
-        if let Some(found) = panel.find_non_finite() {
-            return Err(Breakdown { place, found: f64::from(found) });
-        }
-    }
-    Ok(())
+    find_breakdown(panels).map_or(Ok(()), Err)
 }
 
 /// The outputs of a net, named; its layers are counted from `first`.

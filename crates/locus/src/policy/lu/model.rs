@@ -308,8 +308,7 @@ impl<C: LuConfig> RewardModel for Lu<C> {
     ) -> Result<(), Breakdown> {
         let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
         let Shape { n_features, n_actions } = self.parts.shape;
-        work.batch.inputs.reshape(n_features + self.parts.shared.latent_dim, contexts.len());
-        work.batch.inputs.put_rows(0, contexts);
+        work.batch.set_contexts(contexts, n_features, self.parts.shared.latent_dim);
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
         let (mean, std) = self.mean_and_std();
         for (column, rewards) in rewards.chunks_exact_mut(n_actions).enumerate() {

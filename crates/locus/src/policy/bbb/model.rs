@@ -1,0 +1,236 @@
+//! The net, its loss, and how it is trained and asked.
+//!
+//! With n observations so far, the loss of a minibatch is the bound on the negative log evidence, divided by n:
+//!
+//! ```text
+//! mean over rows of −log N(r; y(x)[a], noise_std²)  +  KL(q ‖ p) / n
+//! ```
+//!
+//! y(x) are the outputs of a net drawn from q anew for every row; p is N(0, prior_gain ÷ inputs) for each weight.
+
+use super::config::BbbConfig;
+use crate::nn::{Adam, BayesMlp, BayesMlpWork, Layout, Normals};
+use crate::policy::FitReport;
+use crate::policy::breakdown::{check_trained, find_breakdown};
+use crate::policy::minibatch::{Gathering, Minibatch};
+use crate::policy::reward_scaling::RewardScaling;
+use crate::policy::settings::{Switch, sizes};
+use crate::policy::thompson::{Breakdown, Plan, RewardModel};
+use crate::replay::Replay;
+use crate::save::{Decoder, Encoder};
+use crate::scratch::{Cache, Scratch};
+use crate::{Error, Outcome, Rng, Seed, Shape};
+
+/// Logarithms of standard deviations are kept within these bounds, far beyond what training finds useful: a variance of e⁻⁴⁰ is
+/// nothing beside any mean, and one of e²⁰ can still be multiplied by squares of large features.
+pub(super) const LOG_STD_BOUNDS: (f32, f32) = (-20.0, 10.0);
+
+/// What the net is, and how it is trained.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    pub(super) config: BbbConfig,
+    pub(super) shape: Shape,
+    pub(super) net: BayesMlp,
+    pub(super) n_parameters: usize,
+}
+
+/// A minibatch and all that is computed from it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    pub(super) batch: Minibatch,
+    pub(super) net: BayesMlpWork,
+    pub(super) gradients: Vec<f32>,
+}
+
+impl Parts {
+    pub(super) fn new(config: &BbbConfig, shape: Shape) -> Self {
+        let mut layout = Layout::default();
+        let net = BayesMlp::new(&mut layout, &sizes(shape.n_features, &config.layers, shape.n_actions));
+        Self { config: config.clone(), shape, net, n_parameters: layout.len() }
+    }
+
+    /// Computes the loss of the minibatch in `work` and adds its gradients to `work.gradients`.
+    pub(super) fn loss(
+        &self,
+        parameters: &[f32],
+        variances: &[Vec<f32>],
+        n_observed: u64,
+        normals: &mut Normals,
+        work: &mut Work,
+    ) -> f64 {
+        let BbbConfig { noise_std, prior_gain, variance_floor, .. } = self.config;
+        let Work { batch: Minibatch { inputs, actions, rewards }, net, gradients } = work;
+        self.net.forward(parameters, variances, inputs.all(), variance_floor as f32, normals, net);
+
+        let n_rows = actions.len() as f64;
+        let precision = (1.0 / noise_std) as f32;
+        let weight = (1.0 / (noise_std * n_rows)) as f32;
+        let (outputs, output_gradients) = net.output_and_gradient();
+        output_gradients.fill(0.0);
+        let mut squares = 0.0;
+        for (column, (&action, &reward)) in actions.iter().zip(&*rewards).enumerate() {
+            let deviation = (outputs.line(action)[column] - reward) * precision;
+            squares += f64::from(deviation * deviation);
+            output_gradients.line_mut(action)[column] = weight * deviation;
+        }
+        let log_density = libm::log(noise_std) + 0.5 * libm::log(2.0 * std::f64::consts::PI);
+        self.net.backward(parameters, gradients, variances, inputs.all(), net);
+
+        let kl_weight = 1.0 / n_observed.max(1) as f64;
+        let kl = self.net.add_kl(parameters, gradients, variances, prior_gain, kl_weight as f32);
+        0.5 * squares / n_rows + log_density + kl_weight * kl
+    }
+
+    /// Where the first number that is not finite arose.
+    fn find_breakdown(&self, work: &Work) -> Breakdown {
+        let contexts = [("the contexts of the minibatch".to_owned(), &work.batch.inputs)];
+        let layers = work.net.stds_and_outputs().enumerate().flat_map(|(layer, (std, output))| {
+            let layer = layer + 1;
+            [(format!("standard deviations of layer {layer}"), std), (format!("layer {layer}"), output)]
+        });
+        find_breakdown(contexts.into_iter().chain(layers))
+            .unwrap_or(Breakdown { place: "the loss".to_owned(), found: f64::NAN })
+    }
+}
+
+/// A net of Gaussian weights, and how far it is trained.
+#[derive(Clone, Debug)]
+pub struct Bbb {
+    pub(super) parts: Parts,
+    pub(super) parameters: Vec<f32>,
+    /// Those of the weights, computed from the parameters.
+    variances: Vec<Vec<f32>>,
+    optimizer: Adam,
+    scaling: RewardScaling,
+    /// Room for minibatches; a copy makes its own.
+    work: Cache<Work>,
+}
+
+impl Bbb {
+    fn assemble(parts: Parts, parameters: Vec<f32>, optimizer: Adam, scaling: RewardScaling) -> Self {
+        let mut variances = Vec::new();
+        parts.net.variances(&parameters, &mut variances);
+        Self { parts, parameters, variances, optimizer, scaling, work: Cache::default() }
+    }
+
+    /// Mean and standard deviation of the rewards that the model is trained on: what one of its rewards of 0 and 1 means.
+    fn mean_and_std(&self) -> (f64, f64) {
+        match self.parts.config.reward_scaling {
+            Switch::On => self.scaling.mean_and_std(),
+            Switch::Off => (0.0, 1.0),
+        }
+    }
+
+    /// Keeps log standard deviations within their bounds; how many were outside.
+    fn apply_bounds(&mut self) -> u64 {
+        let (low, high) = LOG_STD_BOUNDS;
+        let mut n_held = 0;
+        for layer in self.parts.net.layers() {
+            for log_std in &mut self.parameters[layer.log_stds()] {
+                // A NaN is left for the check that follows.
+                let held = if *log_std < low { low } else { *log_std };
+                let held = if held > high { high } else { held };
+                n_held += u64::from(held.to_bits() != log_std.to_bits());
+                *log_std = held;
+            }
+        }
+        n_held
+    }
+}
+
+impl RewardModel for Bbb {
+    type Config = BbbConfig;
+
+    fn new(config: &BbbConfig, shape: Shape, seed: Seed) -> Self {
+        let parts = Parts::new(config, shape);
+        let mut parameters = vec![0.0; parts.n_parameters];
+        parts.net.initialize(&mut parameters, config.start(), &mut seed.stream("init", 0));
+        let optimizer = Adam::new(parts.n_parameters, config.learning_rate as f32);
+        Self::assemble(parts, parameters, optimizer, RewardScaling::default())
+    }
+
+    fn plan(config: &BbbConfig) -> Plan {
+        config.plan()
+    }
+
+    /// Draws each layer's sums rather than its weights, without the floor of training: for one context that has exactly the
+    /// distribution of a net drawn whole, and takes as many normals as there are units. Contexts are drawn for independently.
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Work { batch, net, .. } = scratch.work();
+        batch.set_contexts(contexts, self.parts.shape.n_features, 0);
+        let normals = &mut Normals::new(rng);
+        self.parts.net.forward(&self.parameters, &self.variances, batch.inputs.all(), 0.0, normals, net);
+        let (mean, std) = self.mean_and_std();
+        for (column, rewards) in rewards.chunks_exact_mut(self.parts.shape.n_actions).enumerate() {
+            for (action, reward) in rewards.iter_mut().enumerate() {
+                *reward = mean + std * f64::from(net.output().line(action)[column]);
+            }
+        }
+        Ok(())
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        self.scaling.observe(outcome.reward);
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        work.gradients.clear();
+        work.gradients.resize(self.parameters.len(), 0.0);
+        let gathering = Gathering {
+            n_rows: self.parts.config.batch_size as usize,
+            n_features: self.parts.shape.n_features,
+            n_more_lines: 0,
+            mean_and_std: self.mean_and_std(),
+        };
+        let mut normals = Normals::new(rng);
+        let minibatches = self.parts.config.minibatches;
+        let (mut total, mut interventions) = (0.0, 0);
+        for _ in 0..minibatches {
+            work.batch.gather(replay, rng, gathering);
+            let Self { parts, parameters, variances, scaling, .. } = &*self;
+            let loss = parts.loss(parameters, variances, scaling.n, &mut normals, &mut work);
+            if !loss.is_finite() {
+                return Err(self.parts.find_breakdown(&work));
+            }
+            total += loss;
+            self.optimizer.step(&mut self.parameters, &mut work.gradients);
+            interventions += self.apply_bounds();
+            self.parts.net.variances(&self.parameters, &mut self.variances);
+        }
+        check_trained([
+            ("a parameter", &self.parameters),
+            ("a mean of gradients", &self.optimizer.means),
+            ("a mean of squared gradients", &self.optimizer.squares),
+        ])?;
+        self.work = Cache(Some(work));
+        let mean_loss = Some(total / f64::from(minibatches));
+        Ok(FitReport { minibatches, mean_loss, interventions })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        self.scaling.encode(encoder);
+        encoder.u64(self.optimizer.n_steps);
+        encoder.f32s(&self.parameters);
+        encoder.f32s(&self.optimizer.means);
+        encoder.f32s(&self.optimizer.squares);
+    }
+
+    fn decode(config: &BbbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
+            return Err(decoder.damaged("its parameters are cut short".to_owned()));
+        }
+        let parts = Parts::new(config, shape);
+        let scaling = RewardScaling::decode(decoder)?;
+        let n_steps = decoder.u64()?;
+        let [parameters, means, squares] = decoder.parameters(parts.n_parameters)?;
+        let learning_rate = config.learning_rate as f32;
+        Ok(Self::assemble(parts, parameters, Adam { learning_rate, n_steps, means, squares }, scaling))
+    }
+}

@@ -1,0 +1,21 @@
+//! Where numbers broke down in a net that is trained.
+
+use super::thompson::Breakdown;
+use crate::nn::Panel;
+
+/// The first number that is not finite in named panels, which come in the order in which they are computed.
+pub(super) fn find_breakdown<'a>(panels: impl IntoIterator<Item = (String, &'a Panel)>) -> Option<Breakdown> {
+    panels.into_iter().find_map(|(place, panel)| {
+        panel.find_non_finite().map(|found| Breakdown { place, found: f64::from(found) })
+    })
+}
+
+/// Fails if a number in named lists is not finite: parameters, and what their optimizer keeps, after a round of training.
+pub(super) fn check_trained<const N: usize>(lists: [(&str, &[f32]); N]) -> Result<(), Breakdown> {
+    for (name, list) in lists {
+        if let Some(found) = list.iter().find(|value| !value.is_finite()) {
+            return Err(Breakdown { place: format!("{name} after training"), found: f64::from(*found) });
+        }
+    }
+    Ok(())
+}
