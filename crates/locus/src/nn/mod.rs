@@ -20,6 +20,8 @@ mod normals;
 mod panel;
 mod product;
 mod shared_input;
+mod stack;
+mod vectors;
 
 pub use adam::Adam;
 pub use dense::{Activation, Dense, InputGradient};
@@ -29,6 +31,8 @@ pub use mlp::{Mlp, MlpWork};
 pub use normals::Normals;
 pub use panel::{LANES, Lines, LinesMut, Panel};
 pub use shared_input::{SharedInput, Sharing};
+pub use stack::{Stack, StackWork};
+pub use vectors::{add_combined, combine, squared_distances};
 
 use std::ops::Range;
 

@@ -25,6 +25,8 @@ pub(super) trait Epilogue {
 pub(super) struct Store;
 /// Adds the sums to what is there.
 pub(super) struct Add;
+/// Cuts off below 0.
+pub(super) struct Relu;
 /// Adds a bias to every line.
 pub(super) struct Bias<'a>(pub(super) &'a [f32]);
 /// Adds a bias to every line, and cuts off below 0.
@@ -47,6 +49,16 @@ impl Epilogue for Add {
     fn finish(&self, _line: usize, _column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
         for lane in 0..LANES {
             place[lane] += sums[lane];
+        }
+    }
+}
+
+impl Epilogue for Relu {
+    #[inline(always)]
+    fn finish(&self, _line: usize, _column: usize, sums: [f32; LANES], place: &mut [f32; LANES]) {
+        for lane in 0..LANES {
+            // Written so that a NaN stays one.
+            place[lane] = if sums[lane] < 0.0 { 0.0 } else { sums[lane] };
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{PolicySpec, Rng, Seed, load, policies};
 const SHAPE: Shape = Shape::new(5, 3);
 
 /// Nets that are small, but of every size another, so that what is tried here stays quick.
-const SMALL: [(&str, &str); 9] = [
+const SMALL: [(&str, &str); 11] = [
     ("latent_dim", "4"),
     ("encoder_layers", "8x7"),
     ("head_layers", "9"),
@@ -19,6 +19,8 @@ const SMALL: [(&str, &str); 9] = [
     ("psi_layers", "4"),
     ("scale_layers", "11"),
     ("extra_draws", "3"),
+    ("particles", "4"),
+    ("hidden_units", "10"),
     ("batch_size", "20"),
     ("minibatches", "2"),
 ];

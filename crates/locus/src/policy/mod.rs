@@ -7,6 +7,7 @@
 pub mod lin_full_post;
 pub mod lu;
 mod minibatch;
+pub mod pi_ts_dgf;
 pub mod registry;
 mod reward_scaling;
 pub mod settings;

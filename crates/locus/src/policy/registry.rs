@@ -4,7 +4,7 @@
 //! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
 use super::spec::PolicySpec;
-use super::{Policy, lin_full_post, lu, uniform};
+use super::{Policy, lin_full_post, lu, pi_ts_dgf, uniform};
 use crate::config::{Config, Field};
 use crate::save::{self, Decoder, Encoder};
 use crate::{Error, Seed, Shape};
@@ -13,6 +13,7 @@ use crate::{Error, Seed, Shape};
 static REGISTRY: &[&dyn Entry] = &[
     &uniform::REGISTERED,
     &lin_full_post::REGISTERED,
+    &pi_ts_dgf::REGISTERED,
     &lu::LU_GAUSS,
     &lu::LU_GAUSS_ABLATION,
     &lu::LU_SIVI,

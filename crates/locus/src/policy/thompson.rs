@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::registry::{Identity, begin_save};
 use super::{Choose, FitReport, Policy};
 use crate::config::Config;
+use crate::nn::Panel;
 use crate::replay::Replay;
 use crate::save::{self, Decoder, Encoder};
 use crate::scratch::Scratch;
@@ -98,6 +99,16 @@ pub struct Breakdown {
 }
 
 impl Breakdown {
+    /// At the first number that is not finite, if there is one among these panels; the place is the panel's name.
+    pub(crate) fn first_in<'a, N: Into<String>>(
+        panels: impl IntoIterator<Item = (N, &'a Panel)>,
+    ) -> Option<Self> {
+        panels.into_iter().find_map(|(name, panel)| {
+            let found = f64::from(panel.find_non_finite()?);
+            Some(Self { place: name.into(), found })
+        })
+    }
+
     fn in_round(self, round: u64) -> Error {
         Error::Numeric { place: self.place, found: self.found, round }
     }

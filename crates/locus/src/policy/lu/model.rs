@@ -225,14 +225,11 @@ impl<Q: Latent> Parts<Q> {
         panels.extend(decoder.map(|(layer, panel)| (format!("decoder layer {}", layer + 1), panel)));
         // The inputs hold z too, which comes after all that it is made of.
         panels.rotate_left(1);
-        for (place, panel) in panels {
-            if let Some(found) = panel.find_non_finite() {
-                return Breakdown { place, found: f64::from(found) };
-            }
-        }
-        let stds = &parameters[self.reward_std.clone()];
-        let found = stds.iter().copied().find(|std| !std.is_finite()).map_or(f64::NAN, f64::from);
-        Breakdown { place: "the loss".to_owned(), found }
+        Breakdown::first_in(panels).unwrap_or_else(|| {
+            let stds = &parameters[self.reward_std.clone()];
+            let found = stds.iter().copied().find(|std| !std.is_finite()).map_or(f64::NAN, f64::from);
+            Breakdown { place: "the loss".to_owned(), found }
+        })
     }
 }
 
