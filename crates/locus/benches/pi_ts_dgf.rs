@@ -29,7 +29,9 @@ fn main() {
         return;
     }
     println!("fastest / median; a decision in µs, a minibatch and its parts in ms");
-    println!("  C   A      decision           minibatch        nets              distances         combinations");
+    println!(
+        "  C   A      decision           minibatch        nets              distances         combinations"
+    );
     for shape in SHAPES {
         let (choose, minibatch) = whole(shape);
         let [nets, distances, combinations] = parts(shape);
@@ -82,8 +84,7 @@ fn whole(shape: Shape) -> ((f64, f64), (f64, f64)) {
 
 /// Nets, distances, combinations.
 fn parts(shape: Shape) -> [(f64, f64); 3] {
-    let stack =
-        Stack { n_nets: PARTICLES, n_in: shape.n_features, n_hidden: HIDDEN, n_out: shape.n_actions };
+    let stack = Stack { n_nets: PARTICLES, n_in: shape.n_features, n_hidden: HIDDEN, n_out: shape.n_actions };
     let mut rng = Seed::new(3).stream("bench", 0);
     let x = random(shape.n_features, ROWS, &mut rng);
     let asked: Vec<usize> = (0..ROWS).map(|_| rng.below(shape.n_actions)).collect();

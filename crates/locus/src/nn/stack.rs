@@ -6,6 +6,8 @@
 //! along M·H, where there is no remainder and no sum across a vector. Per net, one after the other, the same minibatch takes about
 //! twice as long.
 
+use std::ops::Range;
+
 use multiversion::multiversion;
 
 use super::product::{Add, Relu, product, product_of_one};
@@ -30,26 +32,40 @@ pub struct Stack {
 /// All nets in stacked form, and what a minibatch needs.
 #[derive(Clone, Debug, Default)]
 pub struct StackWork {
-    /// [C + 1, M·H], and its gradients.
-    first: Panel,
-    first_gradients: Panel,
-    /// [A, M·H], and its gradients.
-    second: Panel,
-    second_gradients: Panel,
-    /// [A, M], and its gradients.
-    output_bias: Vec<f32>,
-    output_bias_gradients: Vec<f32>,
-    /// [rows of a tile, M·H]: activations, then the gradients of their sums.
+    groups: Vec<Group>,
+    tiles: Vec<Tile>,
+    /// [rows of a tile, nets of a group · H]: activations, then the gradients of their sums.
     hidden: Panel,
-    /// The inputs of a tile, and a 1: [C + 1, rows] and [rows, C + 1].
-    columns: Vec<f32>,
-    rows: Vec<f32>,
-    /// [M], the outputs asked for and then their slopes.
+    /// The outputs asked for, one of each net of a group, and then their slopes.
     outputs: Vec<f32>,
 }
 
-/// Rows that are taken through the nets at once, so that what is between the products stays in the cache.
+/// Some nets side by side; G is how many.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    nets: Range<usize>,
+    /// [C + 1, G·H], and its gradients.
+    first: Panel,
+    first_gradients: Panel,
+    /// [A, G·H], and its gradients.
+    second: Panel,
+    second_gradients: Panel,
+    /// [A, G], and its gradients.
+    output_bias: Vec<f32>,
+    output_bias_gradients: Vec<f32>,
+}
+
+/// The inputs of some rows, and a 1 for the biases: [C + 1, rows] and [rows, C + 1].
+#[derive(Clone, Debug, Default)]
+struct Tile {
+    columns: Vec<f32>,
+    rows: Vec<f32>,
+}
+
+/// Rows that are taken through the nets at once, and about how many hidden units side by side, so that what is between the products
+/// stays in the cache.
 const TILE: usize = 96;
+const WIDTH: usize = 256;
 
 impl Stack {
     /// Parameters of one net.
@@ -86,34 +102,43 @@ impl Stack {
     /// Takes over the parameters of all nets, `nets` [M, parameters], and forgets gradients.
     pub fn read(&self, nets: Lines<'_>, work: &mut StackWork) {
         let Self { n_nets, n_in, n_hidden, n_out } = *self;
-        for panel in [&mut work.first, &mut work.first_gradients] {
-            panel.reshape(n_in + 1, n_nets * n_hidden);
-        }
-        for panel in [&mut work.second, &mut work.second_gradients] {
-            panel.reshape(n_out, n_nets * n_hidden);
-        }
-        work.first.clear_padding();
-        work.first_gradients.fill(0.0);
-        work.second_gradients.fill(0.0);
-        for bias in [&mut work.output_bias, &mut work.output_bias_gradients] {
-            bias.clear();
-            bias.resize(n_out * n_nets, 0.0);
+        let group_size = (WIDTH / n_hidden).max(1);
+        work.groups.resize_with(n_nets.div_ceil(group_size), Group::default);
+        for (index, group) in work.groups.iter_mut().enumerate() {
+            let start = index * group_size;
+            group.nets = start..n_nets.min(start + group_size);
+            let size = group.nets.len();
+            for panel in [&mut group.first, &mut group.first_gradients] {
+                panel.reshape(n_in + 1, size * n_hidden);
+            }
+            for panel in [&mut group.second, &mut group.second_gradients] {
+                panel.reshape(n_out, size * n_hidden);
+            }
+            group.first.clear_padding();
+            group.first_gradients.fill(0.0);
+            group.second_gradients.fill(0.0);
+            for bias in [&mut group.output_bias, &mut group.output_bias_gradients] {
+                bias.clear();
+                bias.resize(n_out * size, 0.0);
+            }
         }
         for (index, net) in nets.iter().enumerate() {
+            let group = &mut work.groups[index / group_size];
+            let (index, size) = (index % group_size, group.nets.len());
             let (first, second, output_bias) = self.split(net);
-            for (panel, weights) in [(&mut work.first, first), (&mut work.second, second)] {
+            for (panel, weights) in [(&mut group.first, first), (&mut group.second, second)] {
                 for (line, weights) in weights.chunks_exact(n_hidden).enumerate() {
                     panel.line_mut(line)[index * n_hidden..][..n_hidden].copy_from_slice(weights);
                 }
             }
             for (line, bias) in output_bias.iter().enumerate() {
-                work.output_bias[line * n_nets + index] = *bias;
+                group.output_bias[line * size + index] = *bias;
             }
         }
     }
 
     /// Takes a minibatch through all nets and back. Row n asks for output `asked[n]` only; `slopes` is given n and that output of
-    /// every net [M], and puts in its place the derivative of what is to be differentiated. The gradients are added up in `work`.
+    /// some of the nets, and puts in its place the derivative of what is to be differentiated. The gradients are added up in `work`.
     ///
     /// x has C lines or more; those after the first C are not looked at.
     pub fn add_gradients(
@@ -124,63 +149,41 @@ impl Stack {
         mut slopes: impl FnMut(usize, &mut [f32]),
     ) {
         assert_eq!(asked.len(), x.n_columns());
-        for start in (0..asked.len()).step_by(TILE) {
-            let n_rows = TILE.min(asked.len() - start);
-            self.load_tile(x, start, n_rows, work);
-            product(&work.columns, work.first.all(), &mut work.hidden.all_mut(), &Relu);
-            for (row, &asked) in asked[start..start + n_rows].iter().enumerate() {
-                self.second_layer(row, asked, work, |outputs| slopes(start + row, outputs));
+        let StackWork { groups, tiles, hidden, outputs } = work;
+        tiles.resize_with(asked.len().div_ceil(TILE), Tile::default);
+        for (tile, start) in tiles.iter_mut().zip((0..).step_by(TILE)) {
+            tile.load(x, self.n_in, start..asked.len().min(start + TILE));
+        }
+        for group in groups {
+            for ((tile, asked), start) in tiles.iter().zip(asked.chunks(TILE)).zip((0..).step_by(TILE)) {
+                hidden.reshape(asked.len(), group.first.n_columns());
+                product(&tile.columns, group.first.all(), &mut hidden.all_mut(), &Relu);
+                for (row, &asked) in asked.iter().enumerate() {
+                    group.second_layer(hidden.line_mut(row), asked, self.n_hidden, outputs, |outputs| {
+                        slopes(start + row, outputs);
+                    });
+                }
+                product(&tile.rows, hidden.all(), &mut group.first_gradients.all_mut(), &Add);
             }
-            product(&work.rows, work.hidden.all(), &mut work.first_gradients.all_mut(), &Add);
         }
     }
 
     /// Writes the gradients of all nets into `gradients` [M, parameters].
     pub fn write_gradients(&self, work: &StackWork, mut gradients: LinesMut<'_>) {
-        let Self { n_nets, n_hidden, .. } = *self;
-        for (index, net) in gradients.iter_mut().enumerate() {
+        let n_hidden = self.n_hidden;
+        let places =
+            work.groups.iter().flat_map(|group| (0..group.nets.len()).map(move |index| (group, index)));
+        for ((group, index), net) in places.zip(gradients.iter_mut()) {
             let (first, second, output_bias) = self.split_mut(net);
-            for (panel, gradients) in [(&work.first_gradients, first), (&work.second_gradients, second)] {
+            for (panel, gradients) in [(&group.first_gradients, first), (&group.second_gradients, second)] {
                 for (line, gradients) in gradients.chunks_exact_mut(n_hidden).enumerate() {
                     gradients.copy_from_slice(&panel.line(line)[index * n_hidden..][..n_hidden]);
                 }
             }
             for (line, gradient) in output_bias.iter_mut().enumerate() {
-                *gradient = work.output_bias_gradients[line * n_nets + index];
+                *gradient = group.output_bias_gradients[line * group.nets.len() + index];
             }
         }
-    }
-
-    /// The inputs of some rows both ways, each with a 1 for the biases.
-    fn load_tile(&self, x: &Panel, start: usize, n_rows: usize, work: &mut StackWork) {
-        let n_in = self.n_in + 1;
-        work.hidden.reshape(n_rows, self.n_nets * self.n_hidden);
-        for inputs in [&mut work.columns, &mut work.rows] {
-            inputs.clear();
-            inputs.resize(n_in * n_rows, 1.0);
-        }
-        for feature in 0..self.n_in {
-            let line = &x.line(feature)[start..start + n_rows];
-            work.columns[feature * n_rows..][..n_rows].copy_from_slice(line);
-            for (row, value) in work.rows.chunks_exact_mut(n_in).zip(line) {
-                row[feature] = *value;
-            }
-        }
-    }
-
-    /// One row through the second layers and back: its activations become the gradients of the first layers' sums.
-    fn second_layer(&self, row: usize, asked: usize, work: &mut StackWork, slopes: impl FnOnce(&mut [f32])) {
-        let bias = asked * self.n_nets..(asked + 1) * self.n_nets;
-        work.outputs.clear();
-        work.outputs.extend_from_slice(&work.output_bias[bias.clone()]);
-        add_dots(work.hidden.line(row), work.second.line(asked), self.n_hidden, &mut work.outputs);
-        slopes(&mut work.outputs);
-        for (gradient, slope) in work.output_bias_gradients[bias].iter_mut().zip(&work.outputs) {
-            *gradient += slope;
-        }
-        let weights = work.second.line(asked);
-        let gradients = work.second_gradients.line_mut(asked);
-        back(work.hidden.line_mut(row), weights, gradients, self.n_hidden, &work.outputs);
     }
 
     fn split<'a>(&self, net: &'a [f32]) -> (&'a [f32], &'a [f32], &'a [f32]) {
@@ -193,6 +196,45 @@ impl Stack {
         let (first, rest) = net.split_at_mut((self.n_in + 1) * self.n_hidden);
         let (second, output_bias) = rest.split_at_mut(self.n_out * self.n_hidden);
         (first, second, output_bias)
+    }
+}
+
+impl Group {
+    /// One row through the second layers and back: its activations become the gradients of the first layers' sums.
+    fn second_layer(
+        &mut self,
+        hidden: &mut [f32],
+        asked: usize,
+        n_hidden: usize,
+        outputs: &mut Vec<f32>,
+        slopes: impl FnOnce(&mut [f32]),
+    ) {
+        let bias = asked * self.nets.len()..(asked + 1) * self.nets.len();
+        outputs.clear();
+        outputs.extend_from_slice(&self.output_bias[bias.clone()]);
+        let weights = self.second.line(asked);
+        add_dots(hidden, weights, n_hidden, outputs);
+        slopes(outputs);
+        for (gradient, slope) in self.output_bias_gradients[bias].iter_mut().zip(&*outputs) {
+            *gradient += slope;
+        }
+        back(hidden, weights, self.second_gradients.line_mut(asked), n_hidden, outputs);
+    }
+}
+
+impl Tile {
+    fn load(&mut self, x: &Panel, n_in: usize, columns: Range<usize>) {
+        for inputs in [&mut self.columns, &mut self.rows] {
+            inputs.clear();
+            inputs.resize((n_in + 1) * columns.len(), 1.0);
+        }
+        for feature in 0..n_in {
+            let line = &x.line(feature)[columns.clone()];
+            self.columns[feature * columns.len()..][..columns.len()].copy_from_slice(line);
+            for (row, value) in self.rows.chunks_exact_mut(n_in + 1).zip(line) {
+                row[feature] = *value;
+            }
+        }
     }
 }
 

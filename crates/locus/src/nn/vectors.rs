@@ -1,4 +1,4 @@
-//! Lines of panels as vectors: their linear combinations, and how far apart they are.
+//! Lines of panels as vectors of two numbers or more: their linear combinations, and how far apart they are.
 
 use multiversion::multiversion;
 
