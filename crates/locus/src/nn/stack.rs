@@ -1,8 +1,8 @@
 //! Many nets that read the same input, as one computation.
 //!
-//! M nets C→H→A with a ReLU in between, a group of G side by side: their first layers are one product with weights [C + 1, G·H], and so
+//! M nets C→H→A with a ReLU in between, a group of G side by side: their first layers are one product with weights `[C + 1, G·H]`, and so
 //! are the gradients of these. Of the second layers only the output that a row asks for is computed, so their cost does not grow
-//! with A. Activations lie row by row here, [N, G·H], other than elsewhere in [`nn`](super): both large products then run
+//! with A. Activations lie row by row here, `[N, G·H]`, other than elsewhere in [`nn`](super): both large products then run
 //! along G·H, where there is no remainder and no sum across a vector. All nets at once would not fit into the cache.
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::Rng;
 
 /// The sizes of the nets.
 ///
-/// The parameters of a net are the first layer [C + 1, H], its biases last, the second layer [A, H], and the A biases of the outputs.
+/// The parameters of a net are the first layer `[C + 1, H]`, its biases last, the second layer `[A, H]`, and the A biases of the outputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
     /// M
@@ -33,7 +33,7 @@ pub struct Stack {
 pub struct StackWork {
     groups: Vec<Group>,
     tiles: Vec<Tile>,
-    /// [rows of a tile, nets of a group · H]: activations, then the gradients of their sums.
+    /// `[rows of a tile, nets of a group · H]`: activations, then the gradients of their sums.
     hidden: Panel,
     /// The outputs asked for, one of each net of a group, and then their slopes.
     outputs: Vec<f32>,
@@ -43,18 +43,18 @@ pub struct StackWork {
 #[derive(Clone, Debug, Default)]
 struct Group {
     nets: Range<usize>,
-    /// [C + 1, G·H and a few zeros], and its gradients.
+    /// `[C + 1, G·H and a few zeros]`, and its gradients.
     first: Panel,
     first_gradients: Panel,
-    /// [A, as wide], and its gradients.
+    /// `[A, as wide]`, and its gradients.
     second: Panel,
     second_gradients: Panel,
-    /// [A, G], and its gradients.
+    /// `[A, G]`, and its gradients.
     output_bias: Vec<f32>,
     output_bias_gradients: Vec<f32>,
 }
 
-/// The inputs of some rows, and a 1 for the biases: [C + 1, rows] and [rows, C + 1].
+/// The inputs of some rows, and a 1 for the biases: `[C + 1, rows]` and `[rows, C + 1]`.
 #[derive(Clone, Debug, Default)]
 struct Tile {
     columns: Vec<f32>,
@@ -84,7 +84,7 @@ impl Stack {
         output_bias.fill(0.0);
     }
 
-    /// All outputs [A] of one net for one input [C]; `hidden` is room for H numbers.
+    /// All outputs `[A]` of one net for one input `[C]`; `hidden` is room for H numbers.
     pub fn forward_one(&self, net: &[f32], x: &[f32], hidden: &mut [f32], outputs: &mut [f32]) {
         let (first, second, output_bias) = self.split(net);
         let (weights, bias) = first.split_at(self.n_in * self.n_hidden);
@@ -98,7 +98,7 @@ impl Stack {
         add_dots_of_one(hidden, second, outputs);
     }
 
-    /// Takes over the parameters of all nets, `nets` [M, parameters], and forgets gradients.
+    /// Takes over the parameters of all nets, `nets` `[M, parameters]`, and forgets gradients.
     pub fn read(&self, nets: Lines<'_>, work: &mut StackWork) {
         let Self { n_nets, n_in, n_hidden, n_out } = *self;
         let group_size = (WIDTH / n_hidden).max(1);
@@ -170,7 +170,7 @@ impl Stack {
         }
     }
 
-    /// Writes the gradients of all nets into `gradients` [M, parameters].
+    /// Writes the gradients of all nets into `gradients` `[M, parameters]`.
     pub fn write_gradients(&self, work: &StackWork, mut gradients: LinesMut<'_>) {
         let n_hidden = self.n_hidden;
         let places =

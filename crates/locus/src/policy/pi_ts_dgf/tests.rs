@@ -6,7 +6,7 @@ use super::model::{PiTsDgf, Work};
 use crate::nn::Panel;
 use crate::policy::minibatch::Minibatch;
 use crate::policy::thompson::RewardModel;
-use crate::{Outcome, PolicySpec, Request, Seed, Shape};
+use crate::{Outcome, Policy, PolicySpec, Request, Seed, Shape, load};
 
 /// The authors' step by step: M rows of θ, θ' and g; the directions.
 fn authors_directions(theta: &[Vec<f64>], previous: &[Vec<f64>], gradients: &[Vec<f64>]) -> Vec<Vec<f64>> {
@@ -300,6 +300,30 @@ fn rewards_that_jump_to_a_million_break_nothing() {
             let report = policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
             assert!(report.mean_loss.is_none_or(f64::is_finite), "{preset}, round {round}");
         }
+    }
+}
+
+/// All that a policy learns after it was saved and loaded is, to the bit, what it would have learned: the previous iterate and the memory of steps are
+/// saved too. Actions alone would not tell, since they hardly ever depend on either.
+#[test]
+fn a_loaded_policy_learns_the_same_to_the_bit() {
+    for preset in ["authors", "stein"] {
+        let spec: PolicySpec =
+            format!("pi-ts-dgf@{preset}[minibatches=3,train_every=4,batch_size=16]").parse().unwrap();
+        let mut policy = spec.build(Shape::new(3, 2), Seed::new(9)).unwrap();
+        let learn = |policy: &mut dyn Policy, rounds: std::ops::Range<u64>| {
+            for round in rounds {
+                let mut rng = Seed::new(10).stream("problem", round);
+                let context = [0; 3].map(|_| rng.normal() as f32);
+                let action = rng.below(2);
+                policy.learn(Outcome { round, context: &context, action, reward: rng.normal() }).unwrap();
+            }
+        };
+        learn(&mut *policy, 0..14);
+        let mut loaded = load(&policy.save()).unwrap();
+        learn(&mut *policy, 14..30);
+        learn(&mut *loaded, 14..30);
+        assert!(policy.save() == loaded.save(), "{preset}");
     }
 }
 
