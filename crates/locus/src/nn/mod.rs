@@ -27,6 +27,8 @@ mod panel;
 mod product;
 mod rmsprop;
 mod shared_input;
+mod stack;
+mod vectors;
 
 pub use adam::Adam;
 pub use bayes_dense::{BayesDense, BayesDenseWork, BayesStart};
@@ -40,6 +42,8 @@ pub use normals::Normals;
 pub use panel::{LANES, Lines, LinesMut, Panel};
 pub use rmsprop::RmsProp;
 pub use shared_input::{SharedInput, Sharing};
+pub use stack::{Stack, StackWork};
+pub use vectors::{add_combined, combine, squared_distances};
 
 use std::ops::Range;
 

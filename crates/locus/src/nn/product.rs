@@ -22,6 +22,10 @@ pub(super) trait Epilogue {
 
 /// Stores the sums.
 pub(super) struct Store;
+/// Adds the sums to what is there.
+pub(super) struct Add;
+/// Cuts off below 0.
+pub(super) struct Relu;
 /// Adds a bias to every line.
 pub(super) struct Bias<'a>(pub(super) &'a [f32]);
 /// Adds a bias to every line, and cuts off below 0.
@@ -35,6 +39,20 @@ impl Epilogue for Store {
     #[inline(always)]
     fn finish<S: Simd>(&self, _simd: S, _line: usize, _column: usize, sums: S::f32s, place: &mut S::f32s) {
         *place = sums;
+    }
+}
+
+impl Epilogue for Add {
+    #[inline(always)]
+    fn finish<S: Simd>(&self, simd: S, _line: usize, _column: usize, sums: S::f32s, place: &mut S::f32s) {
+        *place = simd.add_f32s(*place, sums);
+    }
+}
+
+impl Epilogue for Relu {
+    #[inline(always)]
+    fn finish<S: Simd>(&self, simd: S, _line: usize, _column: usize, sums: S::f32s, place: &mut S::f32s) {
+        *place = relu(simd, sums);
     }
 }
 

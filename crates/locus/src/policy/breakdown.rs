@@ -4,9 +4,11 @@ use super::thompson::Breakdown;
 use crate::nn::Panel;
 
 /// The first number that is not finite in named panels, which come in the order in which they are computed.
-pub(super) fn find_breakdown<'a>(panels: impl IntoIterator<Item = (String, &'a Panel)>) -> Option<Breakdown> {
+pub(super) fn find_breakdown<'a, N: Into<String>>(
+    panels: impl IntoIterator<Item = (N, &'a Panel)>,
+) -> Option<Breakdown> {
     panels.into_iter().find_map(|(place, panel)| {
-        panel.find_non_finite().map(|found| Breakdown { place, found: f64::from(found) })
+        panel.find_non_finite().map(|found| Breakdown { place: place.into(), found: f64::from(found) })
     })
 }
 

@@ -11,7 +11,7 @@ use crate::{PolicySpec, Rng, Seed, load, policies};
 const SHAPE: Shape = Shape::new(5, 3);
 
 /// Nets that are small, but of every size another, so that what is tried here stays quick.
-const SMALL: [(&str, &str); 11] = [
+const SMALL: [(&str, &str); 13] = [
     ("hidden_layers", "7"),
     ("latent_dim", "4"),
     ("encoder_layers", "8x7"),
@@ -21,6 +21,8 @@ const SMALL: [(&str, &str); 11] = [
     ("scale_layers", "11"),
     ("extra_draws", "3"),
     ("layers", "10"),
+    ("particles", "4"),
+    ("hidden_units", "10"),
     ("batch_size", "20"),
     ("minibatches", "2"),
 ];

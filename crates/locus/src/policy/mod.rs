@@ -11,6 +11,7 @@ mod linear_heads;
 pub mod lu;
 mod minibatch;
 pub mod neural_linear;
+pub mod pi_ts_dgf;
 pub mod registry;
 mod reward_scaling;
 pub mod settings;

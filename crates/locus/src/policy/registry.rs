@@ -4,7 +4,7 @@
 //! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
 use super::spec::PolicySpec;
-use super::{Policy, bbb, lin_full_post, lu, neural_linear, uniform};
+use super::{Policy, bbb, lin_full_post, lu, neural_linear, pi_ts_dgf, uniform};
 use crate::config::{Config, Field};
 use crate::save::{self, Decoder, Encoder};
 use crate::{Error, Seed, Shape};
@@ -15,6 +15,7 @@ static REGISTRY: &[&dyn Entry] = &[
     &lin_full_post::REGISTERED,
     &neural_linear::REGISTERED,
     &bbb::REGISTERED,
+    &pi_ts_dgf::REGISTERED,
     &lu::LU_GAUSS,
     &lu::LU_GAUSS_ABLATION,
     &lu::LU_SIVI,

@@ -1,0 +1,255 @@
+//! How particles move, whatever they are particles of.
+//!
+//! For M particles θᵢ and the gradients gᵢ of a log density there,
+//!
+//! ```text
+//! kᵢⱼ        = exp(−|θᵢ − θⱼ|² / 2h²)                 h² = ½ · median(|θᵢ − θⱼ|²) / ln(M + 1)
+//! directionᵢ = (Σⱼ kᵢⱼ gⱼ + weight · forceᵢ) / M
+//! θᵢ        += step size · directionᵢ / (ε + |directionᵢ|)       element by element
+//! ```
+//!
+//! with one of two forces:
+//!
+//! ```text
+//! wasserstein  forceᵢ = Σⱼ wᵢⱼ (θᵢ − θ'ⱼ)      wᵢⱼ = exp(−dᵢⱼ²/2h'²)·(1 − dᵢⱼ²/h'²),  dᵢⱼ = |θᵢ − θ'ⱼ|
+//! stein        forceᵢ = Σⱼ ∇_θⱼ k(θⱼ, θᵢ) = Σⱼ kᵢⱼ/h² · (θᵢ − θⱼ)
+//! ```
+//!
+//! θ' are the particles before the last step (at first: the same as θ), and h' is to d what h is to the distances within θ. Medians are over all
+//! M² numbers, so the zeros on the diagonal count. With a memory m > 0, |direction| in the step gives way to the root of a mean
+//! square that keeps m of its past.
+
+use multiversion::multiversion;
+
+use super::config::{Force, PiTsDgfConfig};
+use crate::nn::{Panel, add_combined, combine, squared_distances};
+use crate::policy::breakdown::find_breakdown;
+use crate::policy::thompson::Breakdown;
+
+/// The settings of the movement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    n_particles: usize,
+    force: Force,
+    force_weight: f64,
+    step_size: f32,
+    step_epsilon: f32,
+    step_memory: f32,
+}
+
+/// Where the particles are and where they come from; every panel is [M, parameters], or empty where it is not needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Particles {
+    /// θ
+    pub(crate) current: Panel,
+    /// θ', for the Wasserstein force.
+    pub(crate) previous: Panel,
+    /// Mean squares of directions, for steps with a memory.
+    pub(crate) squares: Panel,
+    /// Steps done.
+    pub(crate) n_steps: u64,
+}
+
+/// Room for a step. The gradients are for the caller to fill in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowWork {
+    /// [M, parameters]
+    pub(crate) gradients: Panel,
+    /// [M, parameters]
+    pub(crate) directions: Panel,
+    /// [M, M]: distances, sorted distances, and what gradients and particles are weighted by.
+    distances: Vec<f64>,
+    sorted: Vec<f64>,
+    kernel: Vec<f32>,
+    forces: Vec<f32>,
+    /// [M]: how much of itself a particle's force has.
+    own: Vec<f64>,
+}
+
+impl Flow {
+    pub(crate) fn new(config: &PiTsDgfConfig) -> Self {
+        Self {
+            n_particles: config.particles as usize,
+            force: config.force,
+            force_weight: config.force_weight,
+            step_size: config.step_size as f32,
+            step_epsilon: config.step_epsilon as f32,
+            step_memory: config.step_memory as f32,
+        }
+    }
+
+    /// Particles that begin at `current`, with what their steps need.
+    pub(crate) fn particles(&self, current: Panel) -> Particles {
+        let previous = if self.has_previous() { current.clone() } else { Panel::default() };
+        let squares = match self.has_squares() {
+            true => Panel::new(current.n_features(), current.n_columns()),
+            false => Panel::default(),
+        };
+        Particles { current, previous, squares, n_steps: 0 }
+    }
+
+    /// Whether steps look back at the previous iterate.
+    pub(crate) fn has_previous(&self) -> bool {
+        self.force == Force::Wasserstein
+    }
+
+    /// Whether steps have a memory.
+    pub(crate) fn has_squares(&self) -> bool {
+        self.step_memory > 0.0
+    }
+
+    /// Makes room for gradients and directions of so many parameters.
+    pub(crate) fn prepare(&self, n_parameters: usize, work: &mut FlowWork) {
+        let m = self.n_particles;
+        for panel in [&mut work.gradients, &mut work.directions] {
+            panel.reshape(m, n_parameters);
+            panel.clear_padding();
+        }
+        for matrix in [&mut work.distances, &mut work.sorted] {
+            matrix.resize(m * m, 0.0);
+        }
+        for matrix in [&mut work.kernel, &mut work.forces] {
+            matrix.resize(m * m, 0.0);
+        }
+        work.own.resize(m, 0.0);
+    }
+
+    /// Moves all particles, given the gradients at each. How often a median of 0 had to be put up with: particles that have fallen together
+    /// have no distance to measure by, so each then keeps its own gradient, shares those of its equals, and feels no force.
+    pub(crate) fn step(&self, particles: &mut Particles, work: &mut FlowWork) -> Result<u64, Breakdown> {
+        let mut interventions = self.find_weights(particles, work, Force::Stein)?;
+        if self.has_previous() {
+            interventions += self.find_weights(particles, work, Force::Wasserstein)?;
+        }
+        let reference = if self.has_previous() { &particles.previous } else { &particles.current };
+        combine(&work.kernel, work.gradients.all(), work.directions.all_mut());
+        add_combined(&work.forces, reference.all(), work.directions.all_mut());
+        if self.advance(particles, work) {
+            return Ok(interventions);
+        }
+        let panels =
+            [("a particle's gradient", &work.gradients), ("a particle's direction", &work.directions)];
+        Err(find_breakdown(panels)
+            .unwrap_or(Breakdown { place: "the step of a particle".to_owned(), found: f64::NAN }))
+    }
+
+    /// Fills in the weights of gradients and forces (with `Stein`), or those of forces alone; 1 if the median was 0.
+    fn find_weights(
+        &self,
+        particles: &Particles,
+        work: &mut FlowWork,
+        force: Force,
+    ) -> Result<u64, Breakdown> {
+        let m = self.n_particles;
+        let FlowWork { distances, sorted, kernel, forces, own, .. } = work;
+        let reference = match force {
+            Force::Stein => &particles.current,
+            Force::Wasserstein => &particles.previous,
+        };
+        squared_distances(particles.current.all(), reference.all(), distances);
+        if let Some(&found) = distances.iter().find(|distance| !distance.is_finite()) {
+            return Err(Breakdown { place: "the distance between two particles".to_owned(), found });
+        }
+        let squared_width = 0.5 * median(distances, sorted) / libm::log(m as f64 + 1.0);
+        let is_collapsed = squared_width < f64::MIN_POSITIVE;
+        own.fill(0.0);
+        for i in 0..m {
+            for j in 0..m {
+                let distance = distances[i * m + j];
+                let (k, w) = if is_collapsed {
+                    (if distance == 0.0 { 1.0 } else { 0.0 }, 0.0)
+                } else {
+                    let ratio = distance / squared_width;
+                    let k = libm::exp(-0.5 * ratio);
+                    let w = match force {
+                        Force::Stein => k / squared_width,
+                        Force::Wasserstein => k * (1.0 - ratio),
+                    };
+                    (k, w)
+                };
+                if force == Force::Stein {
+                    kernel[j * m + i] = k as f32;
+                }
+                let weighted = self.force_weight * w;
+                own[i] += weighted;
+                forces[j * m + i] = -weighted as f32;
+            }
+        }
+        Ok(u64::from(is_collapsed))
+    }
+
+    /// Finishes the directions and takes the step; whether all is finite.
+    fn advance(&self, particles: &mut Particles, work: &mut FlowWork) -> bool {
+        let memory = if particles.n_steps == 0 { 0.0 } else { self.step_memory };
+        let mut is_finite = true;
+        for i in 0..self.n_particles {
+            let theta = particles.current.line_mut(i);
+            if self.has_previous() {
+                particles.previous.line_mut(i).copy_from_slice(theta);
+            }
+            let direction = work.directions.line_mut(i);
+            finish_direction(direction, theta, work.own[i] as f32, 1.0 / self.n_particles as f32);
+            let rest = if self.has_squares() {
+                let squares = particles.squares.line_mut(i);
+                step_by_squares(theta, direction, squares, memory, self.step_size, self.step_epsilon)
+            } else {
+                step_by_sign(theta, direction, self.step_size, self.step_epsilon)
+            };
+            is_finite &= rest == 0.0;
+        }
+        particles.n_steps += 1;
+        is_finite
+    }
+}
+
+/// The middle number, or the mean of the middle two.
+fn median(values: &[f64], sorted: &mut [f64]) -> f64 {
+    sorted.copy_from_slice(values);
+    sorted.sort_unstable_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) { 0.5 * (sorted[half - 1] + sorted[half]) } else { sorted[half] }
+}
+
+/// `direction = (direction + own·θ)·factor`
+#[multiversion(targets = "simd")]
+fn finish_direction(direction: &mut [f32], theta: &[f32], own: f32, factor: f32) {
+    for (direction, theta) in direction.iter_mut().zip(theta) {
+        *direction = (*direction + own * theta) * factor;
+    }
+}
+
+/// `θ += rate·direction/(ε + |direction|)`; 0 if all of θ is finite afterwards, NaN if not.
+#[multiversion(targets = "simd")]
+fn step_by_sign(theta: &mut [f32], direction: &[f32], rate: f32, epsilon: f32) -> f32 {
+    let mut rest = [0.0; 16];
+    for (theta, direction) in theta.chunks_mut(16).zip(direction.chunks(16)) {
+        for ((theta, direction), rest) in theta.iter_mut().zip(direction).zip(&mut rest) {
+            *theta += rate * direction / (epsilon + direction.abs());
+            *rest += *theta * 0.0;
+        }
+    }
+    rest.iter().sum()
+}
+
+/// `squares = memory·squares + (1 − memory)·direction²`, `θ += rate·direction/(ε + √squares)`; 0 if all is finite afterwards, NaN if not.
+#[multiversion(targets = "simd")]
+fn step_by_squares(
+    theta: &mut [f32],
+    direction: &[f32],
+    squares: &mut [f32],
+    memory: f32,
+    rate: f32,
+    epsilon: f32,
+) -> f32 {
+    let mut rest = [0.0; 16];
+    let chunks = theta.chunks_mut(16).zip(direction.chunks(16)).zip(squares.chunks_mut(16));
+    for ((theta, direction), squares) in chunks {
+        let places = theta.iter_mut().zip(direction).zip(squares).zip(&mut rest);
+        for (((theta, direction), square), rest) in places {
+            *square = memory * *square + (1.0 - memory) * direction * direction;
+            *theta += rate * direction / (epsilon + square.sqrt());
+            *rest += (*theta + *square) * 0.0;
+        }
+    }
+    rest.iter().sum()
+}
