@@ -117,11 +117,11 @@ impl Product {
             panel
         };
         let (x, mut y) = (panel(n_in), panel(n_out));
-        let (mut gradients, mut transposed) = (numbers(layout.len()), Vec::new());
+        let mut gradients = numbers(layout.len());
         match self.pass {
             Pass::ToWeights => Box::new(move || {
                 let to = InputGradient::None;
-                layer.backward(&parameters, &mut gradients, x.all(), y.all(), to, &mut transposed);
+                layer.backward(&parameters, &mut gradients, x.all(), y.all(), to);
                 black_box(&gradients);
             }),
             _ => Box::new(move || {

@@ -10,10 +10,12 @@ use std::ops::Range;
 use multiversion::multiversion;
 use pulp::Simd;
 
-use super::dense::{Activation, sum};
+use super::dense::Activation;
 use super::panel::{LANES, Lines, LinesMut, Panel};
-use super::product::{Epilogue, Store, add_outer, masked, product, product_of_one, relu, vector};
-use super::{Layout, Normals, exp_slice};
+use super::product::{
+    Epilogue, Store, add_outer, masked, product, product_backward, product_of_one, relu, vector,
+};
+use super::{Layout, Normals, exp_slice, sum};
 use crate::Rng;
 
 /// `y = activation(Mᵀx + b + √(Vᵀx² + floor) · e)`: x [in, N], M and V [in, out], y [out, N], e standard normals [out, N].
@@ -57,7 +59,6 @@ pub struct BayesDenseWork {
     variance_gradient: Panel,
     /// The gradient of V.
     weight_variance_gradient: Vec<f32>,
-    transposed: Vec<f32>,
 }
 
 /// Adds the floor and takes the root.
@@ -218,14 +219,7 @@ impl BayesDense {
         before_relu: Option<LinesMut<'_>>,
     ) {
         let BayesDenseWork {
-            squares,
-            noise,
-            std,
-            gradient,
-            variance_gradient,
-            weight_variance_gradient,
-            transposed,
-            ..
+            squares, noise, std, gradient, variance_gradient, weight_variance_gradient, ..
         } = work;
         let dy = gradient.all();
         add_outer(x, dy, &mut gradients[self.means.clone()]);
@@ -243,20 +237,8 @@ impl BayesDense {
         add_outer(squares.all(), variance_gradient.all(), weight_variance_gradient);
         differentiate_exp(variances, weight_variance_gradient, &mut gradients[self.log_stds.clone()]);
         if let Some(mut dx) = before_relu {
-            self.transpose(variances, transposed);
-            product(transposed, variance_gradient.all(), &mut dx, &Store);
-            self.transpose(&parameters[self.means.clone()], transposed);
-            product(transposed, dy, &mut dx, &JoinBeforeRelu(x));
-        }
-    }
-
-    fn transpose(&self, weights: &[f32], transposed: &mut Vec<f32>) {
-        transposed.clear();
-        transposed.resize(weights.len(), 0.0);
-        for (input, line) in weights.chunks_exact(self.n_out).enumerate() {
-            for (output, weight) in line.iter().enumerate() {
-                transposed[output * self.n_in + input] = *weight;
-            }
+            product_backward(variances, variance_gradient.all(), &mut dx, &Store);
+            product_backward(&parameters[self.means.clone()], dy, &mut dx, &JoinBeforeRelu(x));
         }
     }
 

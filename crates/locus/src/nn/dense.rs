@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::product::{
-    AddReluMask, Bias, BiasRelu, Epilogue, ReluMask, Store, add_outer, product, product_of_one,
+    AddReluMask, Bias, BiasRelu, Epilogue, ReluMask, Store, add_outer, product, product_backward,
+    product_of_one,
 };
-use super::{Layout, Lines, LinesMut};
+use super::{Layout, Lines, LinesMut, sum};
 use crate::Rng;
 
 /// What follows the sums of a layer.
@@ -123,7 +124,6 @@ impl Dense {
         x: Lines<'_>,
         dy: Lines<'_>,
         input: InputGradient<'_>,
-        transposed: &mut Vec<f32>,
     ) {
         add_outer(x, dy, &mut gradients[self.weights.clone()]);
         for (gradient, line) in gradients[self.bias.clone()].iter_mut().zip(dy.iter()) {
@@ -131,10 +131,10 @@ impl Dense {
         }
         match input {
             InputGradient::None => {}
-            InputGradient::Store(from, dx) => self.pass_on(parameters, dy, from, dx, &Store, transposed),
-            InputGradient::BeforeRelu(dx) => self.pass_on(parameters, dy, 0, dx, &ReluMask(x), transposed),
+            InputGradient::Store(from, dx) => self.pass_on(parameters, dy, from, dx, &Store),
+            InputGradient::BeforeRelu(dx) => self.pass_on(parameters, dy, 0, dx, &ReluMask(x)),
             InputGradient::AddBeforeRelu(dx) => {
-                self.pass_on(parameters, dy, 0, dx, &AddReluMask(x), transposed);
+                self.pass_on(parameters, dy, 0, dx, &AddReluMask(x));
             }
         }
     }
@@ -147,31 +147,11 @@ impl Dense {
         from: usize,
         mut dx: LinesMut<'_>,
         epilogue: &impl Epilogue,
-        transposed: &mut Vec<f32>,
     ) {
         let n_inputs = dx.n_features();
         let weights = &parameters[self.weights.clone()][from * self.n_out..][..n_inputs * self.n_out];
-        transposed.clear();
-        transposed.resize(weights.len(), 0.0);
-        for (input, line) in weights.chunks_exact(self.n_out).enumerate() {
-            for (output, weight) in line.iter().enumerate() {
-                transposed[output * n_inputs + input] = *weight;
-            }
-        }
-        product(transposed, dy, &mut dx, epilogue);
+        product_backward(weights, dy, &mut dx, epilogue);
     }
-}
-
-/// Σ over eight lanes, as vectors would.
-pub(super) fn sum(line: &[f32]) -> f32 {
-    let (chunks, rest) = line.as_chunks::<8>();
-    let mut lanes = [0.0; 8];
-    for chunk in chunks {
-        for lane in 0..8 {
-            lanes[lane] += chunk[lane];
-        }
-    }
-    lanes.iter().sum::<f32>() + rest.iter().sum::<f32>()
 }
 
 #[cfg(test)]
@@ -239,7 +219,7 @@ mod tests {
             Target::AddBeforeRelu => InputGradient::AddBeforeRelu(dx.all_mut()),
         };
         let dy = panel(N_OUT, N, &dy);
-        layer.backward(&point, &mut gradients, x.all(), dy.all(), input, &mut Vec::new());
+        layer.backward(&point, &mut gradients, x.all(), dy.all(), input);
 
         check_gradient(&what, LAYER_TOLERANCE, &point[..n_parameters], &gradients, |parameters| {
             loss(&[parameters, &point[n_parameters..]].concat())
@@ -253,7 +233,7 @@ mod tests {
 
         // Gradients are added to what is there.
         let once = gradients.clone();
-        layer.backward(&point, &mut gradients, x.all(), dy.all(), InputGradient::None, &mut Vec::new());
+        layer.backward(&point, &mut gradients, x.all(), dy.all(), InputGradient::None);
         for (twice, once) in gradients.iter().zip(&once) {
             assert!((twice - 2.0 * once).abs() <= 1e-5 * once.abs(), "{what}: {twice}, {once}");
         }

@@ -17,7 +17,6 @@ pub struct MlpWork {
     outputs: Vec<Panel>,
     /// The gradient of every layer's sums.
     gradients: Vec<Panel>,
-    transposed: Vec<f32>,
 }
 
 impl Mlp {
@@ -84,7 +83,7 @@ impl Mlp {
         work: &mut MlpWork,
         input: InputGradient<'_>,
     ) {
-        let MlpWork { outputs, gradients: panels, transposed } = work;
+        let MlpWork { outputs, gradients: panels } = work;
         let mut input = Some(input);
         for (index, layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = panels.split_at_mut(index);
@@ -92,7 +91,7 @@ impl Mlp {
                 Some(panel) => (outputs[index - 1].all(), InputGradient::BeforeRelu(panel.all_mut())),
                 None => (x, input.take().expect("the first layer comes once")),
             };
-            layer.backward(parameters, gradients, x, after[0].all(), target, transposed);
+            layer.backward(parameters, gradients, x, after[0].all(), target);
         }
     }
 }

@@ -28,6 +28,7 @@ mod product;
 mod rmsprop;
 mod shared_input;
 mod stack;
+mod sums;
 mod vectors;
 
 pub use adam::Adam;
@@ -43,6 +44,7 @@ pub use panel::{LANES, Lines, LinesMut, Panel};
 pub use rmsprop::RmsProp;
 pub use shared_input::{SharedInput, Sharing};
 pub use stack::{Stack, StackWork};
+pub use sums::{sum, sum_of_squares};
 pub use vectors::{add_combined, combine, squared_distances};
 
 use std::ops::Range;

@@ -114,13 +114,21 @@ pub(super) fn vector<S: Simd>(lines: Lines<'_>, line: usize, column: usize) -> S
 
 /// `Y = WᵀX`, finished by the epilogue: W [k, lines], X [k, N], Y [lines, N].
 pub(super) fn product(weights: &[f32], x: Lines<'_>, y: &mut LinesMut<'_>, epilogue: &impl Epilogue) {
-    let (k, lines) = (x.n_features(), y.data.len() / y.stride.max(1));
-    assert_eq!(weights.len(), k * lines, "weights [{k}, {lines}]");
-    assert_eq!(x.n_columns, y.n_columns);
-    Arch::new().dispatch(Product { weights, x, y: y.data, y_stride: y.stride, n_lines: lines, epilogue });
+    Product::<_, false>::run(weights, x, y, epilogue);
 }
 
-struct Product<'a, E> {
+/// `Y = W·X`, finished by the epilogue: W [lines, k], X [k, N], Y [lines, N].
+pub(super) fn product_backward(
+    weights: &[f32],
+    x: Lines<'_>,
+    y: &mut LinesMut<'_>,
+    epilogue: &impl Epilogue,
+) {
+    Product::<_, true>::run(weights, x, y, epilogue);
+}
+
+/// Weights are [k, lines], or [lines, k] on the way back.
+struct Product<'a, E, const IS_BACKWARD: bool> {
     weights: &'a [f32],
     x: Lines<'a>,
     y: &'a mut [f32],
@@ -129,7 +137,16 @@ struct Product<'a, E> {
     epilogue: &'a E,
 }
 
-impl<E: Epilogue> WithSimd for Product<'_, E> {
+impl<'a, E: Epilogue, const IS_BACKWARD: bool> Product<'a, E, IS_BACKWARD> {
+    fn run(weights: &'a [f32], x: Lines<'a>, y: &'a mut LinesMut<'_>, epilogue: &'a E) {
+        let (k, n_lines) = (x.n_features(), y.data.len() / y.stride.max(1));
+        assert_eq!(weights.len(), k * n_lines, "weights for {k} inputs and {n_lines} lines");
+        assert_eq!(x.n_columns, y.n_columns);
+        Arch::new().dispatch(Self { weights, x, y: y.data, y_stride: y.stride, n_lines, epilogue });
+    }
+}
+
+impl<E: Epilogue, const IS_BACKWARD: bool> WithSimd for Product<'_, E, IS_BACKWARD> {
     type Output = ();
 
     /// Tiles of as many sums as there are registers for.
@@ -144,7 +161,7 @@ impl<E: Epilogue> WithSimd for Product<'_, E> {
     }
 }
 
-impl<E: Epilogue> Product<'_, E> {
+impl<E: Epilogue, const IS_BACKWARD: bool> Product<'_, E, IS_BACKWARD> {
     /// Tiles of R lines and V vectors, then of W, whose columns divide [`LANES`].
     #[inline(always)]
     fn all_tiles<S: Simd, const R: usize, const V: usize, const W: usize>(mut self, simd: S) {
@@ -189,10 +206,18 @@ impl<E: Epilogue> Product<'_, E> {
         column: usize,
     ) -> usize {
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for i in 0..self.x.n_features() {
-            let (x_start, weight_start) = (i * self.x.stride + column, i * self.n_lines + line);
+        let k = self.x.n_features();
+        let rows: [&[f32]; R] = std::array::from_fn(|r| match IS_BACKWARD {
+            true => &self.weights[(line + r) * k..][..k],
+            false => &[],
+        });
+        for i in 0..k {
+            let x_start = i * self.x.stride + column;
             let x = S::as_simd_f32s(&self.x.data[x_start..x_start + V * S::F32_LANES]).0;
-            let weights = &self.weights[weight_start..weight_start + R];
+            let weights: [f32; R] = match IS_BACKWARD {
+                true => std::array::from_fn(|r| rows[r][i]),
+                false => *self.weights[i * self.n_lines + line..].first_chunk().expect("R lines"),
+            };
             for r in 0..R {
                 let weight = simd.splat_f32s(weights[r]);
                 for v in 0..V {

@@ -9,7 +9,8 @@ use pulp::Simd;
 
 use super::panel::LANES;
 use super::product::{Epilogue, add_outer, product, product_of_one, relu, vector};
-use super::{Layout, Lines, LinesMut, Panel};
+use super::sums::add_blocks;
+use super::{Layout, Lines, LinesMut, Panel, sum};
 use crate::Rng;
 
 /// The layer: weights [shared + own, out], so that it is a dense layer on both inputs, one after the other.
@@ -134,11 +135,8 @@ impl SharedInput {
         let lines = base_gradient.all_mut().data.chunks_exact_mut(stride);
         for (line, dy) in lines.zip(dy.data.chunks_exact(dy.stride)) {
             let n_padded = own.n_columns.next_multiple_of(LANES);
-            for block in dy[..n_padded].chunks(sharing.period.min(n_padded)) {
-                for (place, gradient) in line[sharing.first..].iter_mut().zip(block) {
-                    *place += gradient;
-                }
-            }
+            let period = sharing.period.min(n_padded);
+            add_blocks(&mut line[sharing.first..sharing.first + period], &dy[..n_padded]);
         }
     }
 
@@ -146,7 +144,7 @@ impl SharedInput {
     pub fn backward_base(&self, gradients: &mut [f32], x: Lines<'_>, base_gradient: Lines<'_>) {
         add_outer(x, base_gradient, &mut gradients[self.shared_weights.clone()]);
         for (gradient, line) in gradients[self.bias.clone()].iter_mut().zip(base_gradient.iter()) {
-            *gradient += super::dense::sum(line);
+            *gradient += sum(line);
         }
     }
 }

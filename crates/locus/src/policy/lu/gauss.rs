@@ -5,7 +5,9 @@ use std::ops::Range;
 use super::breakdown::{layers_of, panels_of};
 use super::config::LuGaussConfig;
 use super::latent::{Latent, Noise};
-use crate::nn::{Activation, InputGradient, Layout, Lines, Mlp, MlpWork, Panel, exp_slice};
+use crate::nn::{
+    Activation, InputGradient, Layout, Lines, Mlp, MlpWork, Panel, exp_slice, sum, sum_of_squares,
+};
 use crate::policy::settings::sizes;
 use crate::{Rng, Shape};
 
@@ -97,8 +99,8 @@ impl Latent for Gauss {
         work: &mut GaussWork,
     ) -> f64 {
         work.weight = weight;
-        let squares: f64 = work.noise.all().iter().flatten().map(|e| f64::from(e * e)).sum();
-        let outputs: f64 = work.scale.output().all().iter().flatten().map(|&output| f64::from(output)).sum();
+        let squares: f64 = work.noise.runs().map(|e| f64::from(sum_of_squares(e))).sum();
+        let outputs: f64 = work.scale.output().runs().map(|output| f64::from(sum(output))).sum();
         -0.5 * squares - f64::from(self.std_factor) * outputs
     }
 

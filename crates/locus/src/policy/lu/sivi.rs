@@ -15,7 +15,7 @@ use super::config::LuSiviConfig;
 use super::latent::{Latent, Noise};
 use crate::nn::{
     Activation, InputGradient, LANES, Layout, Lines, LowRank, Mlp, MlpWork, Panel, SharedInput, Sharing,
-    exp_lanes, exp_slice,
+    exp_lanes, exp_slice, sum,
 };
 use crate::policy::settings::{Switch, sizes};
 use crate::{Rng, Shape};
@@ -209,7 +209,7 @@ impl Latent for Sivi {
         work.log_std_gradient.reshape(latent_dim, n);
         work.extra_noise.reshape(work.noise_len(self, x.n_features()), n_draws * LANES);
         work.weights.resize(n_draws, [0.0; LANES]);
-        let outputs: f64 = work.scale.output().all().iter().flatten().map(|&output| f64::from(output)).sum();
+        let outputs: f64 = work.scale.output().runs().map(|output| f64::from(sum(output))).sum();
         let mut log_q = -f64::from(self.std_factor) * outputs - n as f64 * ((n_draws + 1) as f64).ln();
         for first in (0..n).step_by(LANES) {
             let n_rows = LANES.min(n - first);

@@ -28,7 +28,6 @@ pub(super) struct NetWork {
     /// The predicted rewards [A, N], and their gradient.
     predictions: Panel,
     prediction_gradients: Panel,
-    transposed: Vec<f32>,
     pub(super) gradients: Vec<f32>,
 }
 
@@ -75,7 +74,7 @@ impl Net {
 
     /// The loss of the minibatch in `work`; its gradients are added to `work.gradients`.
     pub(super) fn loss(&self, parameters: &[f32], work: &mut NetWork) -> f64 {
-        let NetWork { batch, hidden, predictions, prediction_gradients, transposed, gradients } = work;
+        let NetWork { batch, hidden, predictions, prediction_gradients, gradients } = work;
         let Minibatch { inputs, actions, rewards } = batch;
         let n_rows = inputs.n_columns();
         self.hidden.forward(parameters, inputs.all(), hidden);
@@ -94,14 +93,7 @@ impl Net {
 
         let (features, feature_gradients) = hidden.output_and_gradient();
         let to_features = InputGradient::BeforeRelu(feature_gradients.all_mut());
-        self.output.backward(
-            parameters,
-            gradients,
-            features.all(),
-            prediction_gradients.all(),
-            to_features,
-            transposed,
-        );
+        self.output.backward(parameters, gradients, features.all(), prediction_gradients.all(), to_features);
         self.hidden.backward(parameters, gradients, inputs.all(), hidden, InputGradient::None);
         squares / n_rows as f64
     }
