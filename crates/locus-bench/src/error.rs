@@ -255,6 +255,12 @@ pub enum Error {
         /// The name asked for.
         name: String,
     },
+    /// A picture could not be turned into pixels.
+    #[error("cannot turn a picture into PNG: {problem}")]
+    InvalidPicture {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A word that is none of those expected.
     #[error("no {what} is called `{found}`; there are {known}")]
     UnknownWord {

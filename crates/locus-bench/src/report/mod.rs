@@ -1,0 +1,3 @@
+//! What runs left behind, as a page and pictures.
+
+pub mod svg;
