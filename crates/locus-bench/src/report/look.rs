@@ -1,5 +1,6 @@
 //! What each policy looks like in all figures: color, dashes and marker, so that gray tells them apart too.
 
+use super::figures::cut;
 use super::svg::{Anchor, Canvas, Marker, Stroke, TextStyle, text_width};
 use crate::experiment::UNIFORM;
 use crate::paper;
@@ -39,7 +40,8 @@ pub(super) fn looks(policies: &[String]) -> Vec<Look> {
         Look {
             color: COLORS[place % COLORS.len()],
             dashes: DASHES[(place + place / COLORS.len()) % DASHES.len()],
-            marker: Marker::ALL[place % Marker::ALL.len()],
+            // Uniform has the first.
+            marker: Marker::ALL[(place + 1) % Marker::ALL.len()],
         }
     };
     policies.iter().map(look).collect()
@@ -66,15 +68,20 @@ pub(super) fn legend(
         let (x, y) = (left + x, top + LINE * (line as f64 + 0.5));
         canvas.line((x, y), (x + SAMPLE, y), &look.stroke(2.0));
         canvas.marker((x + SAMPLE / 2.0, y), look.marker, 7.0, look.color);
-        canvas.text((x + SAMPLE + 6.0, y + 4.2), policy, TEXT.anchored(Anchor::Start));
+        canvas.text((x + SAMPLE + 6.0, y + 4.2), &entry(policy), TEXT.anchored(Anchor::Start));
     }
+}
+
+/// A name that does not take a whole line.
+fn entry(policy: &str) -> String {
+    cut(policy, TEXT.size, 420.0)
 }
 
 /// Where each entry begins: its distance from the left, and its line.
 fn places(policies: &[String], width: f64) -> Vec<(f64, usize)> {
     let (mut x, mut line) = (0.0, 0);
     let place = |policy: &String| {
-        let needed = SAMPLE + 6.0 + text_width(policy, TEXT.size, false);
+        let needed = SAMPLE + 6.0 + text_width(&entry(policy), TEXT.size, false);
         if x > 0.0 && x + needed > width {
             (x, line) = (0.0, line + 1);
         }

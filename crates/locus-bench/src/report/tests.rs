@@ -7,12 +7,15 @@ use crate::trial::TrialId;
 use std::path::Path;
 
 const STEPS: usize = 40;
-const POLICIES: [&str; 4] = [UNIFORM, "lin-full-post", "lu-gauss", "lu-gauss-ablation"];
-const PROBLEMS: [&str; 3] = ["wheel", "mushroom", "my <own> & \"odd\""];
+/// The last has more settings than any figure has room for.
+const LONG: &str = "lin-full-post[initial_pulls=7,prior_precision=1.25,prior_rate=3.125,prior_shape=12.0625,and_many_others=1234567]";
+const POLICIES: [&str; 5] = [UNIFORM, "lin-full-post", "lu-gauss", "lu-gauss-ablation", LONG];
+const PROBLEMS: [&str; 3] =
+    ["wheel", "mushroom", "my <own> & \"odd\" file, whose name is longer than a panel is wide"];
 
 /// The regret of every step, whole numbers so that sums are exact.
 fn regrets(problem: usize, policy: usize, trial: usize) -> Vec<f64> {
-    let regret = |step: usize| ((step * 7 + trial * 5 + problem * 3) % 11 + 10 - 3 * policy) as f64;
+    let regret = |step: usize| ((step * 7 + trial * 5 + problem * 3) % 11 + 10 - 2 * policy) as f64;
     (0..STEPS).map(regret).collect()
 }
 
@@ -20,7 +23,7 @@ fn id(problem: &str, policy: &str, trial: usize) -> TrialId {
     TrialId { problem: problem.to_owned(), policy: policy.to_owned(), trial }
 }
 
-/// A run of three problems and four policies; `n_trials` says how many trials a policy has, `shift` adds to the regret of
+/// A run of three problems and five policies; `n_trials` says how many trials a policy has, `shift` adds to the regret of
 /// all but Uniform.
 fn write_run(out: &Path, seed: u64, n_trials: impl Fn(usize) -> usize, shift: f64) {
     fs::create_dir_all(out.join("curves")).unwrap();
@@ -116,8 +119,8 @@ fn numbers_on_the_page_are_those_of_the_summary() {
         }
     }
     // LU-Gauss has three trials: the comparison says so, and so does the picture of ranks.
-    assert!(page.contains("of 3") && page.contains("the 3 trials that all 4 policies share"));
-    assert!(visible(&page).contains("my <own> & \"odd\""));
+    assert!(page.contains("of 3") && page.contains("the 3 trials that all 5 policies share"));
+    assert!(visible(&page).contains(PROBLEMS[2]));
     assert!(
         !page.contains("<own>") && !page.contains("http://")
             || page.matches("http://").count() == written.figures.len() / 2
@@ -204,7 +207,7 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
     for expected in [
         "line 14: found 2 fields, expected 11",
         "holds no run.json",
-        "the curves of 5 of 63 trials cannot be read",
+        "the curves of 5 of 81 trials cannot be read",
         "lin-full-post on wheel, trial 0: cannot read `",
         "trial 1: ",
         "adds up to 40, but trials.csv says",
@@ -221,7 +224,7 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
     fs::remove_dir_all(out.join("curves")).unwrap();
     let written = write_report(std::slice::from_ref(&out), None).unwrap();
     assert!(!out.join("figures/regret.svg").exists() && out.join("figures/boxes.png").exists());
-    assert!(written.warnings.iter().any(|warning| warning.contains("and the curves of 58 more trials")));
+    assert!(written.warnings.iter().any(|warning| warning.contains("and the curves of 76 more trials")));
 }
 
 #[test]
@@ -263,9 +266,9 @@ fn folders_that_saw_the_same_rounds_are_compared_and_others_shown_apart() {
     let folder = tempfile::tempdir().unwrap();
     let [one, same, changed, other] =
         ["one", "same", "changed", "other"].map(|name| folder.path().join(name));
-    write_run(&one, 0, |policy| if policy == 3 { 0 } else { 4 }, 0.0);
-    write_run(&same, 0, |policy| if policy == 2 { 0 } else { 6 }, 0.0);
-    write_run(&changed, 0, |policy| if policy == 1 { 5 } else { 2 }, 8.0);
+    write_run(&one, 0, |policy| if policy >= 3 { 0 } else { 4 }, 0.0);
+    write_run(&same, 0, |policy| if policy == 2 || policy == 4 { 0 } else { 6 }, 0.0);
+    write_run(&changed, 0, |policy| [2, 5, 2, 2, 0][policy], 8.0);
     write_run(&other, 1, |_| 2, 0.0);
     let collected = |outs: &[&PathBuf]| {
         let outs: Vec<PathBuf> = outs.iter().map(|out| (*out).clone()).collect();

@@ -48,7 +48,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         let margin = 0.04 * (high - low).max(1e-9);
         let panel = Panel {
             area: grid.area(index),
-            title: problem.clone(),
+            title: cut(problem, 14.0, width),
             x: Axis::linear(
                 if is_last { "regret (% of Uniform's)" } else { "" },
                 low - margin,

@@ -1,6 +1,6 @@
 //! Regret against compute time: one point a policy.
 
-use super::{Figure, Scene, WIDTH};
+use super::{Figure, Scene, WIDTH, cut};
 use crate::experiment::UNIFORM;
 use crate::report::svg::{Anchor, Area, Axis, Panel, TextStyle, text_width};
 use crate::summary::mean;
@@ -50,9 +50,10 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         let look = &scene.looks[policy];
         let center = (mark.x + 6.0, mark.y + 6.0);
         canvas.marker(center, look.marker, 11.0, look.color);
-        let (place, area) = free_place(&scene.policies[policy], center, &panel.area, &taken);
+        let name = cut(&scene.policies[policy], TEXT.size, 360.0);
+        let (place, area) = free_place(&name, center, &panel.area, &taken);
         taken.push(area);
-        canvas.text(place, &scene.policies[policy], TEXT.anchored(Anchor::Start));
+        canvas.text(place, &name, TEXT.anchored(Anchor::Start));
     }
     panel.frame(&mut canvas);
     let caption = "Down and to the left is better. Mean value of the table above against the mean seconds of a trial, over all \

@@ -108,15 +108,19 @@ impl Grid {
     }
 }
 
-/// A text cut to a width, with `…` where it was cut.
-fn cut(text: &str, size: f64, width: f64) -> String {
+/// A text cut to a width: `…` stands for its middle, since settings that differ often come last.
+pub(super) fn cut(text: &str, size: f64, width: f64) -> String {
     let fits = |text: &str| super::svg::text_width(text, size, false) <= width;
     if fits(text) {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
-    let shortened = (0..letters.len()).rev().map(|n| letters[..n].iter().collect::<String>() + "…");
-    shortened.into_iter().find(|text| fits(text)).unwrap_or_default()
+    let without = |n_cut: usize| -> String {
+        let head = (letters.len() - n_cut).div_ceil(2);
+        let tail = &letters[head + n_cut..];
+        letters[..head].iter().chain(&['…']).chain(tail).collect()
+    };
+    (1..=letters.len()).map(without).find(|text| fits(text)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The critical-difference picture: mean ranks along a line, bars over policies that cannot be told apart.
 
-use super::{Figure, Scene, WIDTH};
+use super::{Figure, Scene, WIDTH, cut};
 use crate::report::svg::{Anchor, FAINT, INK, Stroke, TextStyle};
 
 pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
@@ -53,7 +53,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         if let Some(look) = look {
             canvas.marker((at(*rank), axis_y), look.marker, 7.5, look.color);
         }
-        let text = format!("{policy}  {rank:.2}");
+        let text = format!("{}  {rank:.2}", cut(policy, 12.0, 250.0));
         let gap = if is_left { -5.0 } else { 5.0 };
         canvas.text((edge + gap, y + 4.0), &text, TextStyle::new(12.0).anchored(anchor));
     }

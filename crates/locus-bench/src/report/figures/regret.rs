@@ -1,6 +1,6 @@
 //! Cumulative regret over steps: one panel a problem, a line with a band for each policy.
 
-use super::{Figure, Grid, Scene, WIDTH};
+use super::{Figure, Grid, Scene, WIDTH, cut};
 use crate::experiment::UNIFORM;
 use crate::report::look::{legend, legend_height};
 use crate::report::svg::{Anchor, Axis, FAINT, Panel, TextStyle};
@@ -35,7 +35,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         let is_last = index + columns >= problems.len();
         let panel = Panel {
             area: grid.area(index),
-            title: (*problem).clone(),
+            title: cut(problem, 14.0, width - if cut_at.is_some() { 120.0 } else { 10.0 }),
             x: Axis::linear(if is_last { "step" } else { "" }, 0.0, last_step),
             y: Axis::linear(if is_first { "cumulative regret (reward)" } else { "" }, low, high),
         };
