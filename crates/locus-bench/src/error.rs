@@ -198,6 +198,18 @@ pub enum Error {
         /// The folder.
         out: PathBuf,
     },
+    /// The folder holds no trial that has ended.
+    #[error("no trial in `{}` has ended yet", out.display())]
+    NothingToReport {
+        /// The folder.
+        out: PathBuf,
+    },
+    /// Several folders were given, but no place for what is made of them together.
+    #[error("a report over {n_folders} folders belongs to none of them; say where to write it with --output")]
+    NoPlaceForReport {
+        /// How many.
+        n_folders: usize,
+    },
     /// A line of `trials.csv` is not what a run writes.
     #[error("`{}`, line {line}: {problem}; mend the line, or delete it to run its trial again", path.display())]
     DamagedTrials {
@@ -254,6 +266,12 @@ pub enum Error {
     UnknownSuite {
         /// The name asked for.
         name: String,
+    },
+    /// A picture could not be turned into pixels.
+    #[error("cannot turn a picture into PNG: {problem}")]
+    InvalidPicture {
+        /// What is wrong with it.
+        problem: String,
     },
     /// A word that is none of those expected.
     #[error("no {what} is called `{found}`; there are {known}")]

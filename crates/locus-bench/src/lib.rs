@@ -13,6 +13,7 @@ pub mod record;
 pub mod suite;
 
 pub mod paper;
+pub mod report;
 pub mod summary;
 
 pub use error::Error;

@@ -21,6 +21,7 @@ Examples:
   locus bench --suite paper --data DIR        the paper's eight problems
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
+  locus report runs/quick                     the same as a page with figures
   locus policies lin-full-post                every setting with its range
   locus bench --problems wheel --policies 'lin-full-post[prior_precision=1]'
 
@@ -29,10 +30,16 @@ what is missing.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run trials and record them; ends with a table
+    /// Run trials and record them; ends with a table and a report
     Bench(Box<BenchArgs>),
     /// Show what a run's folder holds as a table
     Table(TableArgs),
+    /// Write a report of one run, or of several compared: a page with tables and figures
+    ///
+    /// From the records alone: nothing is run, and a run may be going on. The page needs no network, and the figures lie
+    /// beside it as SVG and PNG. Folders of one seed, number of steps and data are compared with each other; others are
+    /// shown apart.
+    Report(ReportArgs),
     /// List the problems
     Problems,
     /// List the policies, with every setting, its range, default and source
@@ -112,6 +119,16 @@ pub(crate) struct TableArgs {
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FormatArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The runs' folders
+    #[arg(required = true, value_name = "OUT")]
+    pub(crate) outs: Vec<PathBuf>,
+    /// The page, if it ends in .html, or its folder; figures/ goes beside the page [default: the folder, if it is one]
+    #[arg(long, value_name = "FILE.html|DIR")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -10,12 +10,14 @@ use locus::{PolicySpec, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
 use locus_bench::problem::{self, Loaded};
 use locus_bench::record::{TrialRow, read_trials, safe_name};
+use locus_bench::report::{WrittenReport, write_report};
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table};
 
 use crate::args::{BenchArgs, DEFAULT_SUITE, TableArgs};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
+use crate::report;
 use crate::words::{count, rough_duration};
 use crate::{FAILED, INTERRUPTED};
 
@@ -43,9 +45,18 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     for warning in &outcome.warnings {
         tell(&format!("warning: {warning}"));
     }
-    report(&experiment, &outcome)?;
+    // Whoever interrupts does not want to wait.
+    let written = match outcome.interrupted {
+        true => None,
+        false => Some(write_report(std::slice::from_ref(&experiment.out), None)),
+    };
+    for warning in written.iter().flatten().flat_map(|written| &written.warnings) {
+        tell(&format!("warning: {warning}"));
+    }
+    show(&experiment, &outcome, written.as_ref())?;
     Ok(match outcome {
         RunOutcome { interrupted: true, .. } => INTERRUPTED,
+        _ if matches!(written, Some(Err(_))) => FAILED,
         RunOutcome { failed, .. } if !failed.is_empty() => FAILED,
         _ => 0,
     })
@@ -221,7 +232,11 @@ fn describe(Estimate { plan, seconds, unknown, .. }: &Estimate, jobs: usize) -> 
 }
 
 /// Shows the problems and policies of this run, whatever else is in the folder.
-fn report(experiment: &Experiment, outcome: &RunOutcome) -> Result<()> {
+fn show(
+    experiment: &Experiment,
+    outcome: &RunOutcome,
+    written: Option<&Result<WrittenReport, locus_bench::Error>>,
+) -> Result<()> {
     /// More would hide the table.
     const FAILURES_SHOWN: usize = 10;
     let out = experiment.out.display();
@@ -250,6 +265,11 @@ fn report(experiment: &Experiment, outcome: &RunOutcome) -> Result<()> {
         text.push_str("interrupted: the same command goes on where this one stopped\n");
     }
     text.push_str(&format!("in {out}: trials.csv, curves/, run.json, summary.md\n"));
+    match written {
+        Some(Ok(written)) => text.push_str(&format!("{}\n", report::describe(written))),
+        Some(Err(error)) => tell(&format!("error: no report: {error}")),
+        None => text.push_str(&format!("`locus report {out}` makes a page of what is there\n")),
+    }
     if !others.is_empty() {
         text.push_str(&format!("`locus table {out}` shows what else is there\n"));
     }

@@ -10,6 +10,7 @@ mod data;
 mod listing;
 mod output;
 mod progress;
+mod report;
 mod words;
 
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let code = match Cli::parse().command {
         Command::Bench(args) => bench::run(&args),
         Command::Table(args) => bench::table(&args),
+        Command::Report(args) => report::run(&args),
         Command::Problems => listing::problems(),
         Command::Policies { ids } => listing::policies(&ids),
         Command::Data(args) => data::list(&args),

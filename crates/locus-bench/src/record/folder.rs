@@ -88,7 +88,7 @@ impl Rows {
     }
 }
 
-pub(super) fn create_folder(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_folder(path: &Path) -> Result<(), Error> {
     fs::create_dir_all(path).map_err(|cause| Error::OutFile {
         doing: "create the folder",
         path: path.to_owned(),

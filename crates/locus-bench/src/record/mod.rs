@@ -21,10 +21,10 @@ mod run_file;
 mod trials;
 
 pub use curves::{CurvePaths, curve_paths, safe_name};
-pub(crate) use folder::{Folder, replace_file};
+pub(crate) use folder::{Folder, create_folder, replace_file};
 pub(crate) use run_file::sequence_checksum;
 pub use run_file::{FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, Session, read_run};
-pub use trials::{COLUMNS, Measured, TrialRow, read_trials};
+pub use trials::{COLUMNS, Measured, TrialRow, read_readable_trials, read_trials};
 pub(crate) use trials::{Trials, read_all_trials};
 
 /// The file with one row for each trial, within OUT.

@@ -145,35 +145,58 @@ impl Trials {
         bytes
     }
 
+    /// Every row, or the first damage.
     fn parse(bytes: &[u8], path: &Path) -> Result<Self, Error> {
+        Self::parse_around(bytes, path, Err)
+    }
+
+    /// Every row that can be read; `on_damage` is told of each line that cannot, and says whether to go on.
+    fn parse_around(
+        bytes: &[u8],
+        path: &Path,
+        mut on_damage: impl FnMut(Error) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
         let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         let mut rows: Vec<TrialRow> = Vec::new();
         let mut line_of: HashMap<TrialId, usize> = HashMap::new();
         for (index, bytes) in bytes[..complete].split_inclusive(|&byte| byte == b'\n').enumerate() {
             let line = index + 1;
             let damaged = |problem| Error::DamagedTrials { path: path.to_owned(), line, problem };
-            let fields = fields(bytes).map_err(damaged)?;
             if line == 1 {
-                if fields != COLUMNS[..] {
+                // Without its header nothing is known of what follows.
+                if fields(bytes).map_err(damaged)? != COLUMNS[..] {
                     return Err(damaged(format!("expected the header `{}`", COLUMNS.join(","))));
                 }
                 continue;
             }
-            let row = TrialRow::parse(&fields).map_err(damaged)?;
-            if let Some(first) =
-                rows.first().filter(|first| (first.seed, first.steps) != (row.seed, row.steps))
-            {
-                return Err(damaged(format!(
-                    "seed {} and {} steps, but line 2 has seed {} and {} steps",
-                    row.seed, row.steps, first.seed, first.steps
-                )));
+            match fields(bytes).and_then(|fields| Self::next_row(&fields, &rows, &line_of)) {
+                Ok(row) => {
+                    line_of.insert(row.id.clone(), line);
+                    rows.push(row);
+                }
+                Err(problem) => on_damage(damaged(problem))?,
             }
-            if let Some(earlier) = line_of.insert(row.id.clone(), line) {
-                return Err(damaged(format!("{} is already on line {earlier}", row.id)));
-            }
-            rows.push(row);
         }
         Ok(Self { rows, is_torn: complete < bytes.len() })
+    }
+
+    /// The row, if it belongs with those before it.
+    fn next_row(
+        fields: &csv::StringRecord,
+        rows: &[TrialRow],
+        line_of: &HashMap<TrialId, usize>,
+    ) -> Result<TrialRow, String> {
+        let row = TrialRow::parse(fields)?;
+        if let Some(first) = rows.first().filter(|first| (first.seed, first.steps) != (row.seed, row.steps)) {
+            return Err(format!(
+                "seed {} and {} steps, but line {} has seed {} and {} steps",
+                row.seed, row.steps, line_of[&first.id], first.seed, first.steps
+            ));
+        }
+        match line_of.get(&row.id) {
+            Some(earlier) => Err(format!("{} is already on line {earlier}", row.id)),
+            None => Ok(row),
+        }
     }
 }
 
@@ -185,6 +208,25 @@ pub fn read_trials(out: &Path) -> Result<Vec<TrialRow>, Error> {
         Some(trials) => Ok(trials.rows),
         None => Err(Error::NoTrials { out: out.to_owned() }),
     }
+}
+
+/// The same of a file with damaged lines: the rows around them, and what is wrong with each. For those who show what
+/// there is; whoever adds to a run reads all or nothing.
+pub fn read_readable_trials(out: &Path) -> Result<(Vec<TrialRow>, Vec<Error>), Error> {
+    let path = out.join(TRIALS_FILE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::NoTrials { out: out.to_owned() });
+        }
+        Err(cause) => return Err(Error::OutFile { doing: "read", path, cause }),
+    };
+    let mut damages = Vec::new();
+    let trials = Trials::parse_around(&bytes, &path, |damage| {
+        damages.push(damage);
+        Ok(())
+    })?;
+    Ok((trials.rows, damages))
 }
 
 /// Rows and whether the file was torn; `None` where there is no file.
@@ -298,6 +340,20 @@ mod tests {
         }
         let message = parse(b"a,b\n").unwrap_err().to_string();
         assert!(message.contains("line 1: expected the header `problem,policy,"), "{message}");
+    }
+
+    #[test]
+    fn rows_around_damage_can_be_read() {
+        let out = tempfile::tempdir().unwrap();
+        let rows = [0, 1].map(|trial| row("uniform", trial, Ok(measured([1.0; 4]))));
+        let [first, second] = [&rows[..1], &rows[1..]].map(|rows| rows[0].to_line());
+        let bytes = [&line(&COLUMNS), &first, &b"wheel,uni\n"[..], &second, b"wheel,torn"].concat();
+        fs::write(out.path().join(TRIALS_FILE), bytes).unwrap();
+        let (read, damages) = read_readable_trials(out.path()).unwrap();
+        assert_eq!(read, rows);
+        let messages: Vec<String> = damages.iter().map(Error::to_string).collect();
+        assert!(messages.len() == 1 && messages[0].contains("line 3: found 2 fields"), "{messages:?}");
+        assert!(read_trials(out.path()).is_err());
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 //!
 //! The cells are numbers, `±`, `–` and names as they are; each format escapes them in its own way.
 
-use super::number::{DASH, number, optional};
+use super::number::{DASH, number, optional, signed};
 use super::{Cell, PolicyLine, Table};
 
 /// What a row says.
@@ -15,30 +15,52 @@ pub(super) enum Title<'a> {
     Paper,
 }
 
+/// A text, and whether it is the best of its column.
+pub(super) struct Entry {
+    pub(super) text: String,
+    pub(super) is_best: bool,
+}
+
 /// Each policy's rows: its own, its errors and, where the paper has any, the paper's values.
-pub(super) fn rows(table: &Table) -> Vec<(Title<'_>, Vec<String>)> {
+pub(super) fn rows(table: &Table) -> Vec<(Title<'_>, Vec<Entry>)> {
+    let plain = |texts: Vec<String>| texts.into_iter().map(|text| Entry { text, is_best: false }).collect();
     let mut rows = Vec::new();
     for line in &table.lines {
         let mut ours = Vec::new();
         let mut errors = Vec::new();
         let mut paper = Vec::new();
         if table.metric.is_normalized() {
-            ours.extend([line.mean_rank, line.mean_value].map(|value| optional(table.metric, value)));
+            ours.extend([(line.mean_rank, table.best_rank()), (line.mean_value, table.best_value())].map(
+                |(value, best)| Entry {
+                    text: optional(table.metric, value),
+                    is_best: value.is_some() && value == best,
+                },
+            ));
             errors.extend([String::new(), String::new()]);
             paper.extend(paper_overall(table, line));
         }
-        for cell in &line.cells {
-            ours.push(mean_and_sd(table, cell));
+        for (problem, cell) in line.cells.iter().enumerate() {
+            ours.push(Entry { text: mean_and_sd(table, cell), is_best: table.is_best(line, problem) });
             errors.push(se_and_n(table, cell));
             paper.push(paper_value(table, cell));
         }
         rows.push((Title::Policy(&line.policy), ours));
-        rows.push((Title::Errors, errors));
+        rows.push((Title::Errors, plain(errors)));
         if line.cells.iter().any(|cell| cell.paper.is_some()) {
-            rows.push((Title::Paper, paper));
+            rows.push((Title::Paper, plain(paper)));
         }
     }
     rows
+}
+
+/// What is said below the rows.
+pub(super) fn words(table: &Table) -> Vec<String> {
+    let mut words = table.caption.clone();
+    words.push("Bold: the best of a column.".to_owned());
+    if table.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.difference().is_some()) {
+        words.push("In brackets: ours minus the paper's, in units of its ±.".to_owned());
+    }
+    words
 }
 
 fn paper_overall(table: &Table, line: &PolicyLine) -> [String; 2] {
@@ -59,7 +81,9 @@ fn se_and_n(table: &Table, cell: &Cell) -> String {
 }
 
 fn paper_value(table: &Table, cell: &Cell) -> String {
-    cell.paper.map_or_else(String::new, |paper| with_spread(table, paper.mean, paper.plus_minus))
+    let Some(paper) = cell.paper else { return String::new() };
+    let difference = cell.difference().map(|difference| format!(" ({})", signed(difference)));
+    with_spread(table, paper.mean, paper.plus_minus) + &difference.unwrap_or_default()
 }
 
 fn with_spread(table: &Table, mean: f64, spread: Option<f64>) -> String {

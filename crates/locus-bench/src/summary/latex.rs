@@ -1,7 +1,7 @@
 //! For a paper: a `table` that needs the package `booktabs`, policies down and problems across.
 
 use super::Table;
-use super::grid::{Title, rows};
+use super::grid::{Title, rows, words};
 
 pub(super) fn render(table: &Table) -> String {
     let has_overall = table.metric.is_normalized();
@@ -12,7 +12,7 @@ pub(super) fn render(table: &Table) -> String {
     }
     header.extend(table.problems.iter().map(|problem| escaped(problem)));
     let mut out = String::from("\\begin{table}\n\\centering\n");
-    let words: Vec<String> = table.caption.iter().chain(&table.notes).map(|words| escaped(words)).collect();
+    let words: Vec<String> = words(table).iter().chain(&table.notes).map(|words| escaped(words)).collect();
     out.push_str(&format!("\\caption{{{}}}\n", words.join(" ")));
     out.push_str(&format!("\\begin{{tabular}}{{l{}}}\n\\toprule\n", "r".repeat(n_numbers)));
     out.push_str(&format!("{} \\\\\n\\midrule\n", header.join(" & ")));
@@ -22,8 +22,11 @@ pub(super) fn render(table: &Table) -> String {
             Title::Errors => "\\quad se ($n$)".to_owned(),
             Title::Paper => "\\quad paper".to_owned(),
         };
-        let cells: Vec<String> =
-            std::iter::once(title).chain(cells.iter().map(|cell| escaped(cell))).collect();
+        let cells = cells.iter().map(|cell| match cell.is_best {
+            true => format!("\\textbf{{{}}}", escaped(&cell.text)),
+            false => escaped(&cell.text),
+        });
+        let cells: Vec<String> = std::iter::once(title).chain(cells).collect();
         out.push_str(&format!("{} \\\\\n", cells.join(" & ")));
     }
     out.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
@@ -44,6 +47,7 @@ fn escaped(text: &str) -> String {
             '±' => out.push_str("$\\pm$"),
             '√' => out.push_str("$\\surd$"),
             '–' => out.push_str("--"),
+            '−' => out.push_str("$-$"),
             _ => out.push(letter),
         }
     }

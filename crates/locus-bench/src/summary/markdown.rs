@@ -1,7 +1,7 @@
 //! For a page: policies down, problems across; below each policy its errors and the paper's values.
 
 use super::Table;
-use super::grid::{Title, rows};
+use super::grid::{Title, rows, words};
 
 pub(super) fn render(table: &Table) -> String {
     let mut lines: Vec<Vec<String>> = Vec::new();
@@ -20,10 +20,14 @@ pub(super) fn render(table: &Table) -> String {
             Title::Errors => "se (n)".to_owned(),
             Title::Paper => "paper".to_owned(),
         };
+        let cells = cells.into_iter().map(|cell| match cell.is_best {
+            true => format!("**{}**", cell.text),
+            false => cell.text,
+        });
         lines.push(std::iter::once(title).chain(cells).collect());
     }
     let mut out: String = lines.iter().map(|line| format!("| {} |\n", line.join(" | "))).collect();
-    out.push_str(&format!("\n{}\n", table.caption.join(" ")));
+    out.push_str(&format!("\n{}\n", words(table).join(" ")));
     if !table.notes.is_empty() {
         out.push('\n');
         out.extend(table.notes.iter().map(|note| format!("- {note}\n")));

@@ -18,7 +18,10 @@ use std::str::FromStr;
 use crate::Error;
 use crate::record::{SUMMARY_FILE, read_trials, replace_file};
 
+pub(crate) use number::{number, optional, signed};
 pub use statistics::Statistics;
+pub(crate) use statistics::{mean, ranks};
+pub(crate) use table::with_uniform;
 pub use table::{Cell, PolicyLine, Table};
 
 /// What to compare.
@@ -50,7 +53,8 @@ impl Metric {
         self != Self::Runtime
     }
 
-    fn title(self) -> &'static str {
+    /// What it is called above a table.
+    pub fn title(self) -> &'static str {
         match self {
             Self::Cumulative => "Normalized cumulative regret",
             Self::Simple => "Normalized simple regret",

@@ -6,7 +6,7 @@ use super::Metric;
 pub(super) const DASH: &str = "–";
 
 /// Two decimals; seconds span six orders of magnitude, so they get three digits.
-pub(super) fn number(metric: Metric, value: f64) -> String {
+pub(crate) fn number(metric: Metric, value: f64) -> String {
     let decimals = if metric.is_normalized() || value == 0.0 {
         2
     } else {
@@ -20,8 +20,18 @@ pub(super) fn number(metric: Metric, value: f64) -> String {
     }
 }
 
-pub(super) fn optional(metric: Metric, value: Option<f64>) -> String {
+pub(crate) fn optional(metric: Metric, value: Option<f64>) -> String {
     value.map_or_else(|| DASH.to_owned(), |value| number(metric, value))
+}
+
+/// A difference: a sign and two decimals.
+pub(crate) fn signed(value: f64) -> String {
+    let text = format!("{:.2}", value.abs());
+    match value {
+        _ if !text.contains(|digit| ('1'..='9').contains(&digit)) => text,
+        value if value < 0.0 => format!("−{text}"),
+        _ => format!("+{text}"),
+    }
 }
 
 #[cfg(test)]
@@ -38,5 +48,6 @@ mod tests {
             ["712", "71.2", "1.00", "0.0421", "0.0000420", "0.00"]
         );
         assert_eq!(optional(Metric::Simple, None), "–");
+        assert_eq!([-1.234, 0.5, -0.004].map(signed), ["−1.23", "+0.50", "0.00"]);
     }
 }

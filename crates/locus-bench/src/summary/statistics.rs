@@ -36,7 +36,7 @@ impl Statistics {
 }
 
 /// Ranks from 1 for the lowest; equals share the mean of their ranks.
-pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let lower = values.iter().filter(|other| *other < value).count();
         let equal = values.iter().filter(|other| *other == value).count();
@@ -46,7 +46,7 @@ pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
 }
 
 /// Of at least one number.
-pub(super) fn mean(sample: &[f64]) -> f64 {
+pub(crate) fn mean(sample: &[f64]) -> f64 {
     sample.iter().sum::<f64>() / sample.len() as f64
 }
 

@@ -65,7 +65,7 @@ impl Table {
     pub fn new(rows: &[TrialRow], metric: Metric) -> Self {
         let problems = in_order(rows.iter().map(|row| &row.id.problem), paper::problem_column);
         let policies = in_order(rows.iter().map(|row| &row.id.policy), |name| {
-            let id = name.split(['@', '[']).next();
+            let id = name.split(['@', '[', ' ']).next();
             paper::POLICIES.iter().position(|policy| Some(*policy) == id)
         });
         let mut notes = Vec::new();
@@ -97,6 +97,25 @@ impl Table {
     /// Whether any value of the paper stands beside ours.
     pub fn has_paper(&self) -> bool {
         self.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.paper.is_some())
+    }
+
+    /// Whether a line has the lowest mean on a problem. Uniform, which learns nothing, is no rival where seconds are
+    /// compared.
+    pub fn is_best(&self, line: &PolicyLine, problem: usize) -> bool {
+        let is_rival = |line: &PolicyLine| self.metric.is_normalized() || line.policy != UNIFORM;
+        let mean_of = |line: &PolicyLine| line.cells[problem].ours.map(|ours| ours.mean);
+        let best = lowest(self.lines.iter().filter(|line| is_rival(line)).filter_map(mean_of));
+        is_rival(line) && best.is_some() && mean_of(line) == best
+    }
+
+    /// The lowest mean rank.
+    pub fn best_rank(&self) -> Option<f64> {
+        lowest(self.lines.iter().filter_map(|line| line.mean_rank))
+    }
+
+    /// The lowest mean value.
+    pub fn best_value(&self) -> Option<f64> {
+        lowest(self.lines.iter().filter_map(|line| line.mean_value))
     }
 
     fn rank(&mut self) {
@@ -152,6 +171,10 @@ impl Table {
     }
 }
 
+fn lowest(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.min_by(f64::total_cmp)
+}
+
 /// Each name once: those with a place by their place, the others after them.
 fn in_order<'a>(
     names: impl Iterator<Item = &'a String>,
@@ -185,9 +208,8 @@ fn statistics(
     if !metric.is_normalized() {
         return Statistics::of(&values.into_values().collect::<Vec<_>>());
     }
-    let (uniform, _) = values_of(rows, metric, UNIFORM, problem);
     let (own, partners): (Vec<f64>, Vec<f64>) =
-        values.iter().filter_map(|(trial, own)| Some((*own, *uniform.get(trial)?))).unzip();
+        with_uniform(rows, metric, policy, problem).into_values().unzip();
     if own.len() < values.len() {
         let left_out = trials_of(values.len() - own.len());
         notes.push(format!("{policy} on {problem}: {left_out} left out, Uniform has no such trial."));
@@ -202,6 +224,18 @@ fn statistics(
     // Uniform's own mean divided by itself is exactly 100.
     let ours = Statistics::of(&own)?;
     Some(Statistics { mean: 100.0 * (ours.mean / uniform_mean), ..ours.scaled(100.0 / uniform_mean) })
+}
+
+/// The value of each trial of a policy, and Uniform's of the same trial; trials without a partner are left out.
+pub(crate) fn with_uniform(
+    rows: &[TrialRow],
+    metric: Metric,
+    policy: &str,
+    problem: &str,
+) -> BTreeMap<usize, (f64, f64)> {
+    let (values, _) = values_of(rows, metric, policy, problem);
+    let (uniform, _) = values_of(rows, metric, UNIFORM, problem);
+    values.into_iter().filter_map(|(trial, own)| Some((trial, (own, *uniform.get(&trial)?)))).collect()
 }
 
 /// The values of the trials that ended well, and how many failed.

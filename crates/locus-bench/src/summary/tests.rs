@@ -85,17 +85,17 @@ fn markdown() {
 | --- | ---: | ---: | ---: | ---: |
 | `uniform` | 2.50 | 100.00 | 100.00 ± 50.00 | 100.00 ± 0.00 |
 | se (n) |  |  | 28.87 (3) | 0.00 (2) |
-| paper |  |  | 100.00 ± 5.73 |  |
-| `lin-full-post` | 1.25 | 40.00 | 30.00 ± 14.14 | 50.00 |
+| paper |  |  | 100.00 ± 5.73 (0.00) |  |
+| `lin-full-post` | **1.25** | **40.00** | **30.00 ± 14.14** | **50.00** |
 | se (n) |  |  | 10.00 (2) | – (1) |
-| paper |  |  | 38.38 ± 13.05 |  |
-| `lin-full-post[prior_precision=1]` | – | – | 30.00 ± 14.14 | – |
+| paper |  |  | 38.38 ± 13.05 (−0.64) |  |
+| `lin-full-post[prior_precision=1]` | – | – | **30.00 ± 14.14** | – |
 | se (n) |  |  | 10.00 (2) |  |
 
 Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; \
 lower is better. Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n. Mean rank and mean \
 value are over the problems shown, ranks among the policies shown. The paper calls its ± a standard error, but its \
-size says standard deviation.
+size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its ±.
 
 - lin-full-post on my_own: 1 trial failed, not counted.
 - lin-full-post[prior_precision=1] on wheel: 1 trial left out, Uniform has no such trial.
@@ -132,18 +132,18 @@ cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,
 fn latex() {
     let expected = r"\begin{table}
 \centering
-\caption{Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better. Mean $\pm$ standard deviation (sd) over n trials; se is the standard error, sd/$\surd$n. Mean rank and mean value are over the problems shown, ranks among the policies shown. The paper calls its $\pm$ a standard error, but its size says standard deviation. lin-full-post on my\_own: 1 trial failed, not counted. lin-full-post{[}prior\_precision=1{]} on wheel: 1 trial left out, Uniform has no such trial. lin-full-post{[}prior\_precision=1{]} on my\_own: 1 trial left out, Uniform has no such trial.}
+\caption{Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better. Mean $\pm$ standard deviation (sd) over n trials; se is the standard error, sd/$\surd$n. Mean rank and mean value are over the problems shown, ranks among the policies shown. The paper calls its $\pm$ a standard error, but its size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its $\pm$. lin-full-post on my\_own: 1 trial failed, not counted. lin-full-post{[}prior\_precision=1{]} on wheel: 1 trial left out, Uniform has no such trial. lin-full-post{[}prior\_precision=1{]} on my\_own: 1 trial left out, Uniform has no such trial.}
 \begin{tabular}{lrrrr}
 \toprule
 Policy & Mean rank & Mean value & wheel & my\_own \\
 \midrule
 \texttt{uniform} & 2.50 & 100.00 & 100.00 $\pm$ 50.00 & 100.00 $\pm$ 0.00 \\
 \quad se ($n$) &  &  & 28.87 (3) & 0.00 (2) \\
-\quad paper &  &  & 100.00 $\pm$ 5.73 &  \\
-\texttt{lin-full-post} & 1.25 & 40.00 & 30.00 $\pm$ 14.14 & 50.00 \\
+\quad paper &  &  & 100.00 $\pm$ 5.73 (0.00) &  \\
+\texttt{lin-full-post} & \textbf{1.25} & \textbf{40.00} & \textbf{30.00 $\pm$ 14.14} & \textbf{50.00} \\
 \quad se ($n$) &  &  & 10.00 (2) & -- (1) \\
-\quad paper &  &  & 38.38 $\pm$ 13.05 &  \\
-\texttt{lin-full-post{[}prior\_precision=1{]}} & -- & -- & 30.00 $\pm$ 14.14 & -- \\
+\quad paper &  &  & 38.38 $\pm$ 13.05 ($-$0.64) &  \\
+\texttt{lin-full-post{[}prior\_precision=1{]}} & -- & -- & \textbf{30.00 $\pm$ 14.14} & -- \\
 \quad se ($n$) &  &  & 10.00 (2) &  \\
 \bottomrule
 \end{tabular}

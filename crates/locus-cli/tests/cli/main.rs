@@ -16,4 +16,5 @@ mod own_csv;
 mod own_npz;
 mod refused;
 mod refused_data;
+mod report;
 mod table;

@@ -1,0 +1,190 @@
+//! What the folders hold, and which of them can be compared.
+//!
+//! Folders of one seed, one number of steps and the same data saw the same rounds, so their policies are compared as if they
+//! had run in one folder. A policy that ran in several of them with the same results is one policy; with other results or
+//! settings each folder's is one of its own, called `policy · folder`. Folders that saw other rounds are shown apart.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::Error;
+use crate::experiment::UNIFORM;
+use crate::record::{RunFile, TRIALS_FILE, TrialRow, read_readable_trials, read_run};
+use crate::trial::TrialId;
+
+/// One folder of a run.
+#[derive(Clone, Debug)]
+pub(super) struct RunFolder {
+    pub(super) out: PathBuf,
+    /// What it is called where it must be told from others.
+    pub(super) name: String,
+    pub(super) run: Option<RunFile>,
+    pub(super) rows: Vec<TrialRow>,
+    /// When a trial was last recorded, by the file's date.
+    pub(super) written: Option<SystemTime>,
+}
+
+/// Folders whose trials are compared with each other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    pub(super) folders: Vec<RunFolder>,
+    /// All their rows, by the policies' names in this group.
+    pub(super) rows: Vec<TrialRow>,
+    /// Where each row came from: the place of its folder, and what it is called there.
+    pub(super) sources: Vec<(usize, TrialId)>,
+}
+
+/// Reads every folder; what cannot be read is said in `warnings`. An error where no folder holds a trial.
+pub(super) fn collect(outs: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<Group>, Error> {
+    let mut folders: Vec<RunFolder> = Vec::new();
+    let mut first_error = None;
+    for out in outs {
+        if folders.iter().any(|folder| folder.out == *out) {
+            continue;
+        }
+        match read_folder(out, warnings) {
+            Ok(folder) => folders.push(folder),
+            Err(error) => {
+                warnings.push(error.to_string());
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    if let Some(error) = first_error.filter(|_| folders.is_empty()) {
+        return Err(error);
+    }
+    name_folders(&mut folders);
+    let mut grouped: Vec<Vec<RunFolder>> = Vec::new();
+    for folder in folders {
+        match grouped.iter_mut().find(|group| group.iter().all(|other| saw_the_same(other, &folder))) {
+            Some(group) => group.push(folder),
+            None => grouped.push(vec![folder]),
+        }
+    }
+    Ok(grouped.into_iter().map(merged).collect())
+}
+
+fn read_folder(out: &Path, warnings: &mut Vec<String>) -> Result<RunFolder, Error> {
+    let (rows, damages) = read_readable_trials(out)?;
+    warnings.extend(damages.iter().map(Error::to_string));
+    if rows.is_empty() {
+        return Err(Error::NothingToReport { out: out.to_owned() });
+    }
+    let run = match read_run(out) {
+        Ok(Some(run)) => Some(run),
+        Ok(None) => {
+            warnings.push(format!(
+                "`{}` holds no run.json: settings, data and machine of its trials are not known",
+                out.display()
+            ));
+            None
+        }
+        Err(error) => {
+            warnings.push(format!("{error}: settings, data and machine of its trials are not shown"));
+            None
+        }
+    };
+    let written = fs::metadata(out.join(TRIALS_FILE)).and_then(|file| file.modified()).ok();
+    Ok(RunFolder { out: out.to_owned(), name: String::new(), run, rows, written })
+}
+
+/// The last parts of their paths, as many as tell them apart.
+fn name_folders(folders: &mut [RunFolder]) {
+    let name = |out: &Path, n_parts: usize| {
+        let full = out.canonicalize().unwrap_or_else(|_| out.to_owned());
+        let parts: Vec<_> =
+            full.iter().rev().take(n_parts).map(|part| part.to_string_lossy().into_owned()).collect();
+        parts.into_iter().rev().collect::<Vec<_>>().join("/")
+    };
+    for n_parts in 1..10 {
+        folders.iter_mut().for_each(|folder| folder.name = name(&folder.out, n_parts));
+        let mut names: Vec<&str> = folders.iter().map(|folder| folder.name.as_str()).collect();
+        names.sort_unstable();
+        if names.windows(2).all(|pair| pair[0] != pair[1]) {
+            return;
+        }
+    }
+}
+
+/// Whether trials with the same number on the same problem had the same rounds. Uniform tells where `run.json` cannot.
+fn saw_the_same(one: &RunFolder, other: &RunFolder) -> bool {
+    let key = |folder: &RunFolder| (folder.rows[0].seed, folder.rows[0].steps);
+    if key(one) != key(other) {
+        return false;
+    }
+    if let (Some(one), Some(other)) = (&one.run, &other.run) {
+        let differs = one.problems.iter().any(|problem| {
+            let twin = other.problems.iter().find(|twin| twin.name == problem.name);
+            twin.is_some_and(|twin| twin.first_trial_sha256 != problem.first_trial_sha256)
+        });
+        if differs {
+            return false;
+        }
+    }
+    agree(one, other, UNIFORM)
+}
+
+/// Whether a policy has the same results in all trials that both folders hold, and the same settings.
+fn agree(one: &RunFolder, other: &RunFolder, policy: &str) -> bool {
+    let regrets = |folder: &RunFolder| -> HashMap<TrialId, u64> {
+        let of_policy = folder.rows.iter().filter(|row| row.id.policy == policy);
+        let regret =
+            |row: &TrialRow| Some((row.id.clone(), row.outcome.as_ref().ok()?.cumulative_regret.to_bits()));
+        of_policy.filter_map(regret).collect()
+    };
+    let (ours, theirs) = (regrets(one), regrets(other));
+    let settings = |folder: &RunFolder| {
+        let records = &folder.run.as_ref()?.policies;
+        Some(records.iter().find(|record| record.policy == policy)?.settings.clone())
+    };
+    let same_settings = match (settings(one), settings(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    };
+    same_settings && ours.iter().all(|(id, regret)| theirs.get(id).is_none_or(|other| other == regret))
+}
+
+/// The policies on whose results or settings two folders disagree.
+fn disputed_policies(folders: &[RunFolder]) -> HashSet<String> {
+    let policies: HashSet<&str> =
+        folders.iter().flat_map(|folder| &folder.rows).map(|row| row.id.policy.as_str()).collect();
+    let is_disputed = |policy: &&str| {
+        let pairs = folders
+            .iter()
+            .enumerate()
+            .flat_map(|(place, one)| folders[..place].iter().map(move |other| (one, other)));
+        pairs.into_iter().any(|(one, other)| !agree(one, other, policy))
+    };
+    policies.into_iter().filter(is_disputed).map(str::to_owned).collect()
+}
+
+fn merged(folders: Vec<RunFolder>) -> Group {
+    let mut rows: Vec<TrialRow> = Vec::new();
+    let mut sources = Vec::new();
+    let mut seen: HashMap<TrialId, usize> = HashMap::new();
+    let disputed = disputed_policies(&folders);
+    for (place, folder) in folders.iter().enumerate() {
+        for row in &folder.rows {
+            let mut named = row.clone();
+            if disputed.contains(&row.id.policy) {
+                named.id.policy = format!("{} · {}", row.id.policy, folder.name);
+            }
+            match seen.get(&named.id) {
+                // One folder may hold the failure of a trial that went well in another.
+                Some(&earlier) if rows[earlier].outcome.is_err() && named.outcome.is_ok() => {
+                    sources[earlier] = (place, row.id.clone());
+                    rows[earlier] = named;
+                }
+                Some(_) => {}
+                None => {
+                    seen.insert(named.id.clone(), rows.len());
+                    sources.push((place, row.id.clone()));
+                    rows.push(named);
+                }
+            }
+        }
+    }
+    Group { folders, rows, sources }
+}

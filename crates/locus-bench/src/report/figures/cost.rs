@@ -1,0 +1,83 @@
+//! Regret against compute time: one point a policy.
+
+use super::{Figure, Scene, WIDTH, cut};
+use crate::experiment::UNIFORM;
+use crate::report::svg::{Anchor, Area, Axis, Panel, TextStyle, text_width};
+use crate::summary::mean;
+
+const TEXT: TextStyle = TextStyle::new(12.0);
+
+pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
+    let points: Vec<(usize, f64, f64)> = (0..scene.policies.len())
+        .filter(|&policy| scene.policies[policy] != UNIFORM)
+        .filter_map(|policy| {
+            let seconds: Option<Vec<f64>> =
+                scene.runtime.lines[policy].cells.iter().map(|cell| Some(cell.ours?.mean)).collect();
+            let seconds = mean(&seconds.filter(|seconds| !seconds.is_empty())?);
+            (seconds > 0.0).then_some((policy, seconds, scene.cumulative.lines[policy].mean_value?))
+        })
+        .collect();
+    if points.is_empty() {
+        return None;
+    }
+    let range = |values: Vec<f64>| {
+        values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| (low.min(value), high.max(value)))
+    };
+    let (fast, slow) = range(points.iter().map(|point| point.1).collect());
+    let (low, high) = range(points.iter().map(|point| point.2).collect());
+    let margin = (0.15 * (high - low)).max(1.0);
+    let title = "Regret against compute time";
+    let mut canvas = scene.canvas("cost", 400.0, title);
+    let panel = Panel {
+        area: Area { x: 76.0, y: 20.0, width: WIDTH - 110.0, height: 325.0 },
+        title: String::new(),
+        // Room on the right for names.
+        x: Axis::log("seconds per trial, choosing and learning, mean over problems", fast / 2.0, slow * 4.0),
+        y: Axis::linear("mean normalized regret (% of Uniform's)", low - margin, high + margin),
+    };
+    panel.grid(&mut canvas);
+    let marks: Vec<Area> = points
+        .iter()
+        .map(|&(_, x, y)| {
+            let (x, y) = panel.at(x, y);
+            Area { x: x - 6.0, y: y - 6.0, width: 12.0, height: 12.0 }
+        })
+        .collect();
+    let mut taken = marks.clone();
+    for (&(policy, _, _), mark) in points.iter().zip(&marks) {
+        let look = &scene.looks[policy];
+        let center = (mark.x + 6.0, mark.y + 6.0);
+        canvas.marker(center, look.marker, 11.0, look.color);
+        let name = cut(&scene.policies[policy], TEXT.size, 360.0);
+        let (place, area) = free_place(&name, center, &panel.area, &taken);
+        taken.push(area);
+        canvas.text(place, &name, TEXT.anchored(Anchor::Start));
+    }
+    panel.frame(&mut canvas);
+    let caption = "Down and to the left is better. Mean value of the table above against the mean seconds of a trial, over all \
+                   problems; policies that miss a problem are not shown, nor is Uniform (100 at almost no time). Seconds are of \
+                   the machine below, which may have had other work."
+        .to_owned();
+    Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })
+}
+
+/// Where a name stands beside its point without covering others: the first free place around it.
+fn free_place(name: &str, (x, y): (f64, f64), frame: &Area, taken: &[Area]) -> ((f64, f64), Area) {
+    let width = text_width(name, TEXT.size, false);
+    let (right, left, middle) = (x + 10.0, x - 10.0 - width, x - width / 2.0);
+    let around = [(right, 4.0), (left, 4.0), (middle, -11.0), (middle, 19.0)];
+    let farther = (1..12).flat_map(|step| {
+        let shift = 7.0 * f64::from(step);
+        [(right, 4.0 - shift), (right, 4.0 + shift), (left, 4.0 - shift), (left, 4.0 + shift)]
+    });
+    let candidate = |(x, shift): (f64, f64)| {
+        let area = Area { x, y: y + shift - 10.0, width, height: 13.0 };
+        ((x, y + shift), area)
+    };
+    let is_free = |(_, area): &((f64, f64), Area)| {
+        frame.contains(area) && !taken.iter().any(|other| other.overlaps(area))
+    };
+    around.into_iter().chain(farther).map(candidate).find(is_free).unwrap_or_else(|| candidate((right, 4.0)))
+}

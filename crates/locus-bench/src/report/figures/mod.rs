@@ -1,0 +1,127 @@
+//! The figures of a report. Each file draws one; each is drawn only where there is something to show.
+
+mod actions;
+mod architecture;
+mod boxes;
+mod cost;
+mod ranks;
+mod regret;
+
+use super::collect::Group;
+use super::compare::{Ranking, Values};
+use super::curves::Curves;
+use super::look::{Look, looks};
+use super::svg::{Area, Canvas};
+use crate::summary::Table;
+
+/// How wide all figures are.
+pub(super) const WIDTH: f64 = 1120.0;
+
+/// A picture and what is said below it.
+pub(super) struct Figure {
+    /// The name of its files and of its place on the page.
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) caption: String,
+    pub(super) svg: String,
+}
+
+/// What figures are drawn from.
+pub(super) struct Scene<'a> {
+    pub(super) group: &'a Group,
+    pub(super) curves: &'a Curves,
+    pub(super) cumulative: &'a Table,
+    pub(super) runtime: &'a Table,
+    pub(super) values: &'a Values,
+    pub(super) ranking: Option<&'a Ranking>,
+    /// In the order of the tables.
+    pub(super) policies: Vec<String>,
+    pub(super) looks: Vec<Look>,
+    /// Precedes ids where a page shows several groups.
+    pub(super) prefix: String,
+}
+
+/// The names that figures may have, so that those of an earlier report can be told from files of others.
+pub(super) const NAMES: [&str; 6] = ["regret", "boxes", "ranks", "cost", "actions", "architecture"];
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(
+        group: &'a Group,
+        curves: &'a Curves,
+        tables: (&'a Table, &'a Table),
+        values: &'a Values,
+        ranking: Option<&'a Ranking>,
+        prefix: String,
+    ) -> Self {
+        let (cumulative, runtime) = tables;
+        let policies: Vec<String> = cumulative.lines.iter().map(|line| line.policy.clone()).collect();
+        let looks = looks(&policies);
+        Self { group, curves, cumulative, runtime, values, ranking, policies, looks, prefix }
+    }
+
+    /// All that can be drawn.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let drawn =
+            [regret::draw(self), boxes::draw(self), ranks::draw(self), cost::draw(self), actions::draw(self)];
+        drawn.into_iter().chain([architecture::draw(self)]).flatten().collect()
+    }
+
+    fn canvas(&self, name: &str, height: f64, title: &str) -> Canvas {
+        Canvas::new(&self.id(name), WIDTH, height, title)
+    }
+
+    fn id(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    fn problems(&self) -> &[String] {
+        &self.cumulative.problems
+    }
+}
+
+/// Equal panels in rows.
+struct Grid {
+    columns: usize,
+    /// Around the data of the panels: left of the first, and between two.
+    left: f64,
+    gap: f64,
+    panel: (f64, f64),
+    top: f64,
+    row_gap: f64,
+}
+
+impl Grid {
+    fn area(&self, index: usize) -> Area {
+        let (row, column) = (index / self.columns, index % self.columns);
+        let (width, height) = self.panel;
+        Area {
+            x: self.left + (width + self.gap) * column as f64,
+            y: self.top + (height + self.row_gap) * row as f64,
+            width,
+            height,
+        }
+    }
+
+    /// The lower edge of the last panel of `n`.
+    fn bottom(&self, n: usize) -> f64 {
+        self.area(n.saturating_sub(1)).bottom()
+    }
+}
+
+/// A text cut to a width: `…` stands for its middle, since settings that differ often come last.
+pub(super) fn cut(text: &str, size: f64, width: f64) -> String {
+    let fits = |text: &str| super::svg::text_width(text, size, false) <= width;
+    if fits(text) {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let without = |n_cut: usize| -> String {
+        let head = (letters.len() - n_cut).div_ceil(2);
+        let tail = &letters[head + n_cut..];
+        letters[..head].iter().chain(&['…']).chain(tail).collect()
+    };
+    (1..=letters.len()).map(without).find(|text| fits(text)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

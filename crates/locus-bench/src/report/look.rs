@@ -1,0 +1,109 @@
+//! What each policy looks like in all figures: color, dashes and marker, so that gray tells them apart too.
+
+use super::figures::cut;
+use super::svg::{Anchor, Canvas, Marker, Stroke, TextStyle, text_width};
+use crate::experiment::UNIFORM;
+use crate::paper;
+
+/// A policy's look.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Look {
+    pub(super) color: &'static str,
+    pub(super) dashes: &'static str,
+    pub(super) marker: Marker,
+}
+
+/// Told apart by most color-blind eyes, and all dark enough on white (Okabe and Ito, with three more).
+const COLORS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07c00", "#4aa3df", "#6a3d9a", "#111111"];
+const DASHES: [&str; 4] = ["", "7 3", "2 2.5", "9 3 2 3"];
+
+impl Look {
+    pub(super) fn stroke(&self, width: f64) -> Stroke {
+        Stroke { color: self.color.to_owned(), width, dashes: self.dashes }
+    }
+}
+
+/// The looks of these policies. Those of the paper look the same in every report; no two of one report look the same.
+pub(super) fn looks(policies: &[String]) -> Vec<Look> {
+    let mut n_others = 0;
+    let look = |policy: &String| {
+        if policy == UNIFORM {
+            return Look { color: "#8a8a8a", dashes: "", marker: Marker::Circle };
+        }
+        let place = paper::POLICIES.iter().position(|name| name == policy).unwrap_or_else(|| {
+            n_others += 1;
+            paper::POLICIES.len() + n_others - 1
+        });
+        // The lengths of the three lists share few factors, so a look comes again only after 56 policies.
+        let place = place - 1;
+        Look {
+            color: COLORS[place % COLORS.len()],
+            dashes: DASHES[(place + place / COLORS.len()) % DASHES.len()],
+            // Uniform has the first.
+            marker: Marker::ALL[(place + 1) % Marker::ALL.len()],
+        }
+    };
+    policies.iter().map(look).collect()
+}
+
+const TEXT: TextStyle = TextStyle::new(12.0);
+const SAMPLE: f64 = 34.0;
+const LINE: f64 = 19.0;
+
+/// How high a legend of these policies is, if it may be `width` wide.
+pub(super) fn legend_height(policies: &[String], width: f64) -> f64 {
+    LINE * places(policies, width).last().map_or(0.0, |&(_, line)| line as f64 + 1.0)
+}
+
+/// Draws the legend below `top`.
+pub(super) fn legend(
+    canvas: &mut Canvas,
+    policies: &[String],
+    looks: &[Look],
+    (left, top): (f64, f64),
+    width: f64,
+) {
+    for ((policy, look), (x, line)) in policies.iter().zip(looks).zip(places(policies, width)) {
+        let (x, y) = (left + x, top + LINE * (line as f64 + 0.5));
+        canvas.line((x, y), (x + SAMPLE, y), &look.stroke(2.0));
+        canvas.marker((x + SAMPLE / 2.0, y), look.marker, 7.0, look.color);
+        canvas.text((x + SAMPLE + 6.0, y + 4.2), &entry(policy), TEXT.anchored(Anchor::Start));
+    }
+}
+
+/// A name that does not take a whole line.
+fn entry(policy: &str) -> String {
+    cut(policy, TEXT.size, 420.0)
+}
+
+/// Where each entry begins: its distance from the left, and its line.
+fn places(policies: &[String], width: f64) -> Vec<(f64, usize)> {
+    let (mut x, mut line) = (0.0, 0);
+    let place = |policy: &String| {
+        let needed = SAMPLE + 6.0 + text_width(&entry(policy), TEXT.size, false);
+        if x > 0.0 && x + needed > width {
+            (x, line) = (0.0, line + 1);
+        }
+        let here = (x, line);
+        x += needed + 22.0;
+        here
+    };
+    policies.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_policies_look_alike() {
+        let others = (0..30).map(|index| format!("lu-gauss[latent_dim={index}]"));
+        let policies: Vec<String> = paper::POLICIES.map(str::to_owned).into_iter().chain(others).collect();
+        let looks = looks(&policies);
+        let told_apart: HashSet<String> =
+            looks.iter().map(|look| format!("{}{}{:?}", look.color, look.dashes, look.marker)).collect();
+        assert_eq!(told_apart.len(), policies.len());
+    }
+}

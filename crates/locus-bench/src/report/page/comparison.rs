@@ -1,0 +1,122 @@
+//! Policies against each other as HTML: one table for each policy that the others are compared with.
+
+use crate::report::Section;
+use crate::report::compare::{CONFIDENCE, Paired, overall};
+use crate::report::figures::Figure;
+use crate::report::svg::escaped;
+use crate::summary::signed;
+
+pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
+    let policies = &section.policies;
+    if policies.len() < 2 {
+        return String::new();
+    }
+    let shown = section.reference;
+    let id = format!("{}paired-with", section.prefix);
+    let mut html = format!(
+        "<p class=\"pick\"><label for=\"{id}\">Compare with</label> <select id=\"{id}\" class=\"reference\">"
+    );
+    for (index, policy) in policies.iter().enumerate() {
+        let selected = if index == shown { " selected" } else { "" };
+        html.push_str(&format!("<option value=\"{id}-{index}\"{selected}>{}</option>", escaped(policy)));
+    }
+    html.push_str("</select></p>\n");
+    for (index, reference) in policies.iter().enumerate() {
+        let hidden = if index == shown { "" } else { " hidden" };
+        html.push_str(&format!(
+            "<div id=\"{id}-{index}\" class=\"scroll against\"{hidden}>{}</div>\n",
+            table(section, reference)
+        ));
+    }
+    html.push_str(&format!(
+        "<p class=\"words\">Normalized cumulative regret of the policy in the row minus that of the policy compared with, trial by \
+         trial: both saw the same contexts and rewards. Negative is better. Mean difference in percent of Uniform's mean \
+         (taken as fixed), its {:.0} % interval by Student's t over n common trials, and in how many of them the row wins. \
+         Framed where the interval leaves out 0. Over all problems: the mean of the differences, problems taken as given. \
+         Intervals are not corrected for how many there are.</p>\n",
+        CONFIDENCE * 100.0
+    ));
+    if let Some(ranks) = ranks {
+        html.push_str(&format!(
+            "<h3 id=\"{}figure-ranks\">{}</h3>\n{}",
+            section.prefix,
+            escaped(&ranks.title),
+            super::figure(ranks)
+        ));
+    }
+    html
+}
+
+fn table(section: &Section, reference: &str) -> String {
+    let mut html = format!(
+        "<table class=\"sortable\"><caption>against <code>{}</code></caption>\n<thead><tr>",
+        escaped(reference)
+    );
+    let titles = ["policy", "all problems"].into_iter().chain(section.problems.iter().map(String::as_str));
+    for title in titles {
+        html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{}</button></th>", escaped(title)));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for policy in section.policies.iter().filter(|policy| *policy != reference) {
+        let pairs: Vec<Option<Paired>> = section
+            .problems
+            .iter()
+            .map(|problem| section.values.paired(policy, reference, problem))
+            .collect();
+        html.push_str(&format!(
+            "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code></th>",
+            escaped(policy)
+        ));
+        html.push_str(&overall_cell(&pairs));
+        pairs.iter().for_each(|paired| html.push_str(&cell(paired.as_ref())));
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table>");
+    html
+}
+
+fn overall_cell(pairs: &[Option<Paired>]) -> String {
+    let complete: Option<Vec<Paired>> = pairs.iter().copied().collect();
+    let Some(overall) = complete.as_deref().and_then(overall) else { return "<td>–</td>".to_owned() };
+    let better = pairs.iter().flatten().filter(|paired| paired.verdict() < 0).count();
+    let worse = pairs.iter().flatten().filter(|paired| paired.verdict() > 0).count();
+    let verdict = match overall.interval {
+        Some((_, high)) if high < 0.0 => -1,
+        Some((low, _)) if low > 0.0 => 1,
+        _ => 0,
+    };
+    format!(
+        "<td data-sort=\"{}\"{}><b>{}</b>{}<small>better on {better}, worse on {worse}</small></td>",
+        overall.difference,
+        class(verdict),
+        signed(overall.difference),
+        interval(overall.interval)
+    )
+}
+
+fn cell(paired: Option<&Paired>) -> String {
+    let Some(paired) = paired else { return "<td>–<small>no common trial</small></td>".to_owned() };
+    let ties = if paired.ties > 0 { format!(", {} equal", paired.ties) } else { String::new() };
+    format!(
+        "<td data-sort=\"{}\"{}><b>{}</b>{}<small>wins {} of {}{ties}</small></td>",
+        paired.difference.mean,
+        class(paired.verdict()),
+        signed(paired.difference.mean),
+        interval(paired.interval()),
+        paired.wins,
+        paired.n
+    )
+}
+
+fn interval(interval: Option<(f64, f64)>) -> String {
+    interval
+        .map_or(String::new(), |(low, high)| format!("<small>[{}, {}]</small>", signed(low), signed(high)))
+}
+
+fn class(verdict: i32) -> &'static str {
+    match verdict {
+        -1 => " class=\"better\"",
+        1 => " class=\"worse\"",
+        _ => "",
+    }
+}

@@ -1,0 +1,192 @@
+//! Tables as HTML: what `summary` knows of each cell, to be sorted and copied.
+
+use crate::experiment::UNIFORM;
+use crate::report::svg::escaped;
+use crate::report::{Section, ShownTable};
+use crate::summary::{Cell, Format, Metric, PolicyLine, Table, number, optional, signed};
+
+/// A table, its words, and the same in formats to copy.
+pub(super) fn render(shown: &ShownTable, prefix: &str) -> String {
+    let table = &shown.table;
+    let id = format!("{prefix}table-{}", shown.id);
+    let mut html = format!(
+        "{}<div class=\"scroll\"><table class=\"sortable\" id=\"{id}\">\n<thead><tr>",
+        copies(table, &id)
+    );
+    let mut header = vec!["policy".to_owned()];
+    if table.metric.is_normalized() {
+        header.extend(["mean rank".to_owned(), "mean value".to_owned()]);
+    }
+    header.extend(table.problems.iter().cloned());
+    for title in header {
+        html.push_str(&format!(
+            "<th scope=\"col\"><button type=\"button\">{}</button></th>",
+            escaped(&title)
+        ));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for line in &table.lines {
+        html.push_str(&row(table, line));
+    }
+    html.push_str("</tbody></table></div>\n");
+    let mut words = table.caption.clone();
+    words.push("The best of a column is framed.".to_owned());
+    if table.has_paper() && table.metric.is_normalized() {
+        words.push(
+            "Difference: ours minus the paper's, in units of its ±; bold where it is above 1.".to_owned(),
+        );
+    }
+    html.push_str(&format!("<p class=\"words\">{}</p>\n", escaped(&words.join(" "))));
+    if !table.notes.is_empty() {
+        let notes: String = table.notes.iter().map(|note| format!("<li>{}</li>", escaped(note))).collect();
+        html.push_str(&format!("<ul class=\"words\">{notes}</ul>\n"));
+    }
+    html
+}
+
+fn row(table: &Table, line: &PolicyLine) -> String {
+    let compared = match table.metric {
+        _ if !line.cells.iter().any(|cell| cell.paper.is_some()) => "",
+        Metric::Runtime => "<small class=\"paper\">paper</small>",
+        _ => "<small class=\"paper\">paper (difference)</small>",
+    };
+    let mut html = format!(
+        "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code><small>se (n)</small>{compared}</th>",
+        escaped(&line.policy)
+    );
+    if table.metric.is_normalized() {
+        let paper = line.paper.filter(|_| table.has_paper_overall);
+        let rank = paper.map(|paper| format!("{} of {}", paper.mean_rank, paper.ranked));
+        html.push_str(&overall(table, line.mean_rank, table.best_rank(), rank));
+        let value = paper.map(|paper| number(table.metric, paper.mean_value));
+        html.push_str(&overall(table, line.mean_value, table.best_value(), value));
+    }
+    for (problem, cell) in line.cells.iter().enumerate() {
+        html.push_str(&cell_html(table.metric, cell, table.is_best(line, problem)));
+    }
+    html.push_str("</tr>\n");
+    html
+}
+
+fn overall(table: &Table, ours: Option<f64>, best: Option<f64>, paper: Option<String>) -> String {
+    let paper = paper.map(|paper| format!("<small class=\"paper\">{paper}</small>")).unwrap_or_default();
+    let text = optional(table.metric, ours);
+    format!(
+        "<td{}{}><b>{text}</b><small>&nbsp;</small>{paper}</td>",
+        sort_key(ours),
+        class(ours.is_some() && ours == best)
+    )
+}
+
+fn cell_html(metric: Metric, cell: &Cell, is_best: bool) -> String {
+    let Some(ours) = cell.ours else {
+        return format!("<td><b>–</b><small>&nbsp;</small>{}</td>", paper_html(metric, cell));
+    };
+    let spread = ours.sd.map(|sd| format!(" ± {}", number(metric, sd))).unwrap_or_default();
+    let error = ours.se().map(|se| format!("{} ", number(metric, se))).unwrap_or_default();
+    format!(
+        "<td{}{}><b>{}</b>{spread}<small>{error}({})</small>{}</td>",
+        sort_key(Some(ours.mean)),
+        class(is_best),
+        number(metric, ours.mean),
+        ours.n,
+        paper_html(metric, cell)
+    )
+}
+
+fn paper_html(metric: Metric, cell: &Cell) -> String {
+    let Some(paper) = cell.paper else { return String::new() };
+    let spread = paper.plus_minus.map(|spread| format!(" ± {}", number(metric, spread))).unwrap_or_default();
+    let difference = cell.difference().map_or(String::new(), |difference| {
+        // SPEC: a lower mean agrees too.
+        let class = if difference <= 1.0 { "agrees" } else { "differs" };
+        format!(" <span class=\"{class}\">({})</span>", signed(difference))
+    });
+    format!("<small class=\"paper\">{}{spread}{difference}</small>", number(metric, paper.mean))
+}
+
+fn sort_key(value: Option<f64>) -> String {
+    value.map(|value| format!(" data-sort=\"{value}\"")).unwrap_or_default()
+}
+
+fn class(is_best: bool) -> &'static str {
+    if is_best { " class=\"best\"" } else { "" }
+}
+
+/// Buttons that copy the table, and what they copy.
+fn copies(table: &Table, id: &str) -> String {
+    let mut html = String::from("<div class=\"copies\">copy as ");
+    for (format, name) in [(Format::Markdown, "Markdown"), (Format::Csv, "CSV"), (Format::Latex, "LaTeX")] {
+        let target = format!("{id}-{}", name.to_lowercase());
+        html.push_str(&format!(
+            "<button type=\"button\" data-copy=\"{target}\">{name}</button><textarea id=\"{target}\" hidden readonly \
+             aria-label=\"the table as {name}\">\n{}</textarea> ",
+            escaped(&table.render(format))
+        ));
+    }
+    html.push_str("<span class=\"copied\" role=\"status\"></span></div>\n");
+    html
+}
+
+/// Who wins, how fast, and whether it agrees with the paper, in a few sentences.
+pub(super) fn answer(section: &Section) -> String {
+    let Some(table) =
+        section.tables.iter().map(|shown| &shown.table).find(|table| table.metric == Metric::Cumulative)
+    else {
+        return String::new();
+    };
+    let mut sentences = Vec::new();
+    let by = |of: fn(&PolicyLine) -> Option<f64>| {
+        let valued = table.lines.iter().filter_map(|line| Some((line, of(line)?)));
+        valued.min_by(|one, other| one.1.total_cmp(&other.1))
+    };
+    if let (Some((value_line, value)), Some((rank_line, rank))) =
+        (by(|line| line.mean_value), by(|line| line.mean_rank))
+    {
+        let n_problems = match table.problems.len() {
+            1 => "on the one problem".to_owned(),
+            n => format!("over {n} problems"),
+        };
+        sentences.push(format!(
+            "Lowest mean regret {n_problems}: <code>{}</code> with {value:.2} % of Uniform's. Best mean rank: <code>{}</code> \
+             with {rank:.2} of {}.",
+            escaped(&value_line.policy),
+            escaped(&rank_line.policy),
+            table.lines.len()
+        ));
+    }
+    let wins = |line: &PolicyLine| -> Vec<&str> {
+        let cells = line
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(problem, _)| line.policy != UNIFORM && table.is_best(line, *problem));
+        cells.map(|(problem, _)| table.problems[problem].as_str()).collect()
+    };
+    let winners = table.lines.iter().filter_map(|line| {
+        let problems = wins(line);
+        (!problems.is_empty())
+            .then(|| format!("<code>{}</code> on {}", escaped(&line.policy), escaped(&problems.join(", "))))
+    });
+    let winners: Vec<String> = winners.collect();
+    if !winners.is_empty() {
+        sentences.push(format!(
+            "Lowest mean: {}. How sure that is, <a href=\"#{}paired\">the comparison of pairs</a> tells.",
+            winners.join("; "),
+            section.prefix
+        ));
+    }
+    let differences: Vec<f64> = table
+        .lines
+        .iter()
+        .filter(|line| line.policy != UNIFORM)
+        .flat_map(|line| line.cells.iter().filter_map(Cell::difference))
+        .collect();
+    if !differences.is_empty() {
+        let agree = differences.iter().filter(|difference| **difference <= 1.0).count();
+        sentences
+            .push(format!("Within one of the paper's ±, or better: {agree} of {} means.", differences.len()));
+    }
+    sentences.push(escaped(&section.progress));
+    sentences.iter().map(|sentence| format!("<p>{sentence}</p>\n")).collect()
+}

@@ -1,0 +1,130 @@
+//! Ticks and quartiles by hand, pictures by their parser and by where their text lies.
+
+use super::*;
+use proptest::prelude::*;
+
+fn texts(axis: &Axis) -> Vec<&str> {
+    axis.ticks.iter().map(|(_, text)| text.as_str()).collect()
+}
+
+#[test]
+fn ticks_are_round_numbers() {
+    assert_eq!(texts(&Axis::linear("", 0.0, 2000.0)), ["0", "500", "1k", "1.5k", "2k"]);
+    assert_eq!(texts(&Axis::linear("", -0.31, 0.3)), ["−0.2", "0.0", "0.2"]);
+    assert_eq!(texts(&Axis::rounded("", 3.0, 97.0)), ["0", "20", "40", "60", "80", "100"]);
+    assert_eq!(texts(&Axis::log("", 0.003, 30.0)), ["0.01", "0.1", "1", "10"]);
+    assert_eq!(texts(&Axis::log("", 1.5, 30.0)), ["2", "5", "10", "20"]);
+    assert_eq!(texts(&Axis::names("", &["a", "b"])), ["a", "b"]);
+    let axis = Axis::log("", 1.0, 100.0);
+    assert_eq!((axis.place(1.0), axis.place(10.0), axis.place(100.0)), (0.0, 0.5, 1.0));
+    assert_eq!(Axis::linear("", 2.0, 6.0).place(3.0), 0.25);
+}
+
+#[test]
+fn quartiles_whiskers_and_outliers_by_hand() {
+    let summary = BoxSummary::of(&[1.0, 2.0, 3.0, 4.0, 100.0]).unwrap();
+    assert_eq!(summary.quartiles, [2.0, 3.0, 4.0]);
+    assert_eq!(summary.whiskers, [1.0, 4.0]);
+    assert_eq!((summary.outliers, summary.mean), (vec![100.0], 22.0));
+    assert_eq!(BoxSummary::of(&[7.0, 8.0]).unwrap().quartiles, [7.25, 7.5, 7.75]);
+    assert_eq!(BoxSummary::of(&[]), None);
+}
+
+/// The font says how wide a text is; what we reckon with must not be less, nor much more.
+#[test]
+fn texts_are_as_wide_as_reckoned() {
+    for (text, bold) in
+        [("lin-full-post[prior_precision=1]", false), ("Covertype, 2000 steps", true), ("±σ −√", false)]
+    {
+        let mut canvas = Canvas::new("t", 600.0, 60.0, "");
+        let style = TextStyle::new(20.0);
+        canvas.text((10.0, 40.0), text, if bold { style.bold() } else { style });
+        let reckoned = canvas.labels()[0].1;
+        let image = resvg::tiny_skia::Pixmap::decode_png(&png(&canvas.finish(), 1.0).unwrap()).unwrap();
+        let is_dark = |x: u32| (0..60).any(|y| image.pixel(x, y).unwrap().green() < 128);
+        let last = (0..600).rev().find(|&x| is_dark(x)).unwrap();
+        let drawn = f64::from(last) + 1.0 - 10.0;
+        assert!(drawn <= reckoned.width + 1.0, "{text}: {drawn} of {}", reckoned.width);
+        assert!(drawn > reckoned.width * 0.75, "{text}: {drawn} of {}", reckoned.width);
+    }
+}
+
+/// A map of two columns and two rows: the darkest cell is dark in the picture, the empty one white.
+#[test]
+fn heat_map_cells_lie_where_their_edges_say() {
+    let mut canvas = Canvas::new("t", 100.0, 100.0, "");
+    let panel = Panel {
+        area: Area { x: 10.0, y: 10.0, width: 80.0, height: 80.0 },
+        title: String::new(),
+        x: Axis::linear("", 0.0, 2.0).unlabeled(),
+        y: Axis::linear("", 0.0, 2.0).unlabeled(),
+    };
+    let map = HeatMap::new(vec![0.0, 1.0, 2.0], vec![0.0, 1.0, 2.0], vec![4.0, 0.0, 1.0, 4.0]);
+    panel.heat_map(&mut canvas, &map);
+    let image = resvg::tiny_skia::Pixmap::decode_png(&png(&canvas.finish(), 1.0).unwrap()).unwrap();
+    let at = |x, y| {
+        let pixel = image.pixel(x, y).unwrap();
+        format!("#{:02x}{:02x}{:02x}", pixel.red(), pixel.green(), pixel.blue())
+    };
+    assert_eq!([at(30, 70), at(70, 30)], [shade(1.0), shade(1.0)]);
+    assert_eq!([at(70, 70), at(30, 30)], [shade(0.25), "#ffffff".to_owned()]);
+}
+
+/// Gray must tell the same as color.
+#[test]
+fn shades_grow_darker_all_the_way() {
+    let lightness = |step: u8| {
+        let color = shade(f64::from(step) / 100.0);
+        let channel = |from: usize| f64::from(u8::from_str_radix(&color[from..from + 2], 16).unwrap());
+        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+    };
+    assert!((0..100).all(|step| lightness(step + 1) < lightness(step)));
+}
+
+#[test]
+fn a_framed_panel_has_no_colliding_labels() {
+    let mut canvas = Canvas::new("t", 200.0, 160.0, "");
+    let panel = Panel {
+        area: Area { x: 60.0, y: 30.0, width: 60.0, height: 40.0 },
+        title: "t".to_owned(),
+        x: Axis::linear("step", 0.0, 1e7),
+        y: Axis::linear("regret", 0.0, 12_345.0),
+    };
+    panel.grid(&mut canvas);
+    panel.frame(&mut canvas);
+    assert_no_overlap(&canvas);
+}
+
+/// No two texts share room, and none leaves the canvas.
+#[track_caller]
+pub(crate) fn assert_no_overlap(canvas: &Canvas) {
+    let labels = canvas.labels();
+    for (index, (text, area)) in labels.iter().enumerate() {
+        assert!(canvas.area().contains(area), "{text:?} leaves the canvas: {area:?}");
+        for (other, other_area) in &labels[..index] {
+            assert!(!area.overlaps(other_area), "{text:?} {area:?} covers {other:?} {other_area:?}");
+        }
+    }
+}
+
+proptest! {
+    /// Whatever the numbers and names, the picture can be parsed.
+    #[test]
+    fn pictures_are_well_formed(
+        text in any::<String>(), low in any::<f64>(), high in any::<f64>(), points in prop::collection::vec(any::<(f64, f64)>(), 0..5),
+    ) {
+        let mut canvas = Canvas::new("t", 300.0, 200.0, &text);
+        for (x, y) in [
+            (Axis::linear(&text, low, high), Axis::log(&text, low, high)),
+            (Axis::names("", &[&text]), Axis::rounded(&text, low, high)),
+        ] {
+            let panel = Panel { area: Area { x: 50.0, y: 30.0, width: 200.0, height: 100.0 }, title: text.clone(), x, y };
+            prop_assert!(panel.x.ticks.len() < 700 && panel.y.ticks.len() < 700);
+            panel.line(&mut canvas, &points, &Stroke::solid(&text, 1.0));
+            panel.grid(&mut canvas);
+            panel.frame(&mut canvas);
+        }
+        let svg = canvas.finish();
+        prop_assert!(resvg::usvg::Tree::from_str(&svg, &resvg::usvg::Options::default()).is_ok(), "{svg}");
+    }
+}

@@ -1,0 +1,87 @@
+//! `locus report OUT…`, and the report at the end of a run.
+
+use std::fs;
+
+use crate::harness::Desk;
+
+#[test]
+fn a_run_ends_with_a_report() {
+    let desk = Desk::new();
+    let said = desk.tiny_bench("--problems linear,wheel --out out").ok();
+    assert!(said.stdout.contains("report: out/report.html and 5 figures in figures/\n"), "{}", said.stdout);
+    let page = desk.read("out/report.html");
+    for part in [
+        "<!DOCTYPE html>",
+        "Normalized simple regret",
+        "lin-full-post",
+        "locus bench --problems linear,wheel",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for figure in ["regret", "boxes", "ranks", "cost", "actions"] {
+        assert!(
+            fs::read(desk.path(&format!("out/figures/{figure}.png"))).unwrap().starts_with(b"\x89PNG"),
+            "{figure}"
+        );
+        assert!(desk.read(&format!("out/figures/{figure}.svg")).starts_with("<svg "), "{figure}");
+    }
+    // From the same records comes the same page, and nothing is run or recorded.
+    let rows = desk.read("out/trials.csv");
+    let said = desk.locus(["report", "out"]).ok();
+    assert_eq!(
+        (said.stdout.as_str(), said.stderr.as_str()),
+        ("report: out/report.html and 5 figures in figures/\n", "")
+    );
+    assert_eq!((desk.read("out/report.html"), desk.read("out/trials.csv")), (page, rows));
+}
+
+/// The nets are as large as their settings say, so this takes a policy that trains little.
+#[test]
+fn nets_are_drawn_as_they_ran() {
+    let desk = Desk::new();
+    let policy = "lu-gauss[encoder_layers=7,decoder_layers=9x8,latent_dim=3,minibatches=1,batch_size=4]";
+    let words = ["--problems", "linear", "--out", "out", "--trials", "1", "--steps", "25"];
+    desk.locus(["bench", "--policies", policy].into_iter().chain(words)).ok();
+    let drawn = desk.read("out/figures/architecture.svg");
+    for part in [">7<", ">9<", ">8<", ">3 + C<"] {
+        assert!(drawn.contains(part), "{part} in {drawn}");
+    }
+}
+
+#[test]
+fn several_runs_are_compared_in_one_report() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --out one").ok();
+    desk.tiny_bench("--problems linear --policies lin-full-post[prior_precision=9] --out two").ok();
+    desk.locus(["report", "one", "two"])
+        .refused(&["a report over 2 folders belongs to none of them", "--output"]);
+    let said = desk.locus(["report", "one", "two", "--output", "both/page.html"]).ok();
+    assert!(said.stdout.starts_with("report: both/page.html and "), "{}", said.stdout);
+    let page = desk.read("both/page.html");
+    assert!(
+        page.contains("lin-full-post[prior_precision=9]") && page.contains("wins "),
+        "one section for both"
+    );
+    assert!(!page.contains("id=\"run-2-"), "both saw the same rounds");
+    assert!(desk.path("both/figures/regret.png").exists());
+}
+
+#[test]
+fn what_cannot_be_read_is_said() {
+    let desk = Desk::new();
+    desk.locus(["report"]).refused(&["required"]);
+    desk.locus(["report", "nowhere"]).refused(&["`nowhere` holds no trials.csv; expected a folder that"]);
+    desk.write("empty/readme", "");
+    desk.locus(["report", "empty"]).refused(&["`empty` holds no trials.csv"]);
+    desk.tiny_bench("--problems linear --out out").ok();
+    fs::remove_dir_all(desk.path("out/curves")).unwrap();
+    fs::remove_file(desk.path("out/run.json")).unwrap();
+    let said = desk.locus(["report", "out"]).ok();
+    assert!(said.stderr.contains("warning: `out` holds no run.json"), "{}", said.stderr);
+    assert!(said.stderr.contains("warning: the curves of 4 of 4 trials cannot be read"), "{}", said.stderr);
+    // Where nothing can be written, nothing was wrong with the command.
+    desk.write("file", "");
+    let said = desk.locus(["report", "out", "--output", "file/page"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("error: cannot create the folder `file/page"), "{}", said.stderr);
+}
