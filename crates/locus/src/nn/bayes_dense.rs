@@ -175,18 +175,17 @@ impl BayesDense {
         normals: &mut Normals,
         work: &mut BayesDenseWork,
     ) {
-        let n_columns = x.n_columns();
         let BayesDenseWork { squares, noise, std, output, .. } = work;
-        squares.reshape(self.n_in, n_columns);
+        squares.reshape_like(self.n_in, x);
         for (squares, x) in squares.all_mut().iter_mut().zip(x.iter()) {
             square(x, squares);
         }
-        noise.reshape(self.n_out, n_columns);
+        noise.reshape_like(self.n_out, x);
         normals.fill_panel(noise, 1.0);
-        std.reshape(self.n_out, n_columns);
-        output.reshape(self.n_out, n_columns);
+        std.reshape_like(self.n_out, x);
+        output.reshape_like(self.n_out, x);
         let (means, bias) = (&parameters[self.means.clone()], &parameters[self.bias.clone()]);
-        if n_columns == 1 {
+        if x.is_vector() {
             product_of_one(variances, squares.all().data, std.all_mut().data);
             product_of_one(means, x.data, output.all_mut().data);
             let parts = std.all_mut().data.iter_mut().zip(noise.all().data).zip(bias);
@@ -226,7 +225,7 @@ impl BayesDense {
         for (gradient, line) in gradients[self.bias.clone()].iter_mut().zip(dy.iter()) {
             *gradient += sum(line);
         }
-        variance_gradient.reshape(self.n_out, x.n_columns());
+        variance_gradient.reshape_like(self.n_out, x);
         for out in 0..self.n_out {
             let parts = (gradient.line(out), noise.line(out), std.line(out));
             differentiate_root(parts, variance_gradient.line_mut(out));

@@ -117,7 +117,7 @@ impl BayesMlpWork {
     /// The output, to read, and its gradient, to be filled in before [`BayesMlp::backward`].
     pub fn output_and_gradient(&mut self) -> (&Panel, &mut Panel) {
         for BayesDenseWork { output, gradient, .. } in &mut self.layers {
-            gradient.reshape(output.n_features(), output.n_columns());
+            gradient.reshape_like(output.n_features(), output.all());
         }
         let last = self.layers.len() - 1;
         let BayesDenseWork { output, gradient, .. } = &mut self.layers[last];

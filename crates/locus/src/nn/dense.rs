@@ -95,7 +95,7 @@ impl Dense {
 
     /// Computes y from x.
     pub fn forward(&self, parameters: &[f32], x: Lines<'_>, mut y: LinesMut<'_>) {
-        if x.n_columns == 1 {
+        if x.is_vector() {
             return self.forward_one(parameters, x.data, y.data);
         }
         let (weights, bias) = (&parameters[self.weights.clone()], &parameters[self.bias.clone()]);

@@ -16,7 +16,9 @@ pub struct LowRank {
     narrow_factor: Vec<f32>,
     /// G [h, h]
     gradient: Vec<f32>,
+    /// R⁻¹·G [h, h]
     solved: Vec<f64>,
+    narrow_solved: Vec<f32>,
 }
 
 impl LowRank {
@@ -52,8 +54,9 @@ impl LowRank {
             *solved = f64::from(*entry);
         }
         back_substitute(&self.factor, &mut self.solved, n);
-        let solved: Vec<f32> = self.solved.iter().map(|&entry| entry as f32).collect();
-        add_product(weights, &solved, gradient, n);
+        self.narrow_solved.clear();
+        self.narrow_solved.extend(self.solved.iter().map(|&entry| entry as f32));
+        add_product(weights, &self.narrow_solved, gradient, n);
     }
 }
 

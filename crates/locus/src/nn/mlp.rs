@@ -66,7 +66,7 @@ impl Mlp {
         for (index, layer) in self.layers.iter().enumerate() {
             let (before, after) = work.outputs.split_at_mut(index);
             let input = before.last().map_or(x, Panel::all);
-            after[0].reshape(layer.n_out(), x.n_columns());
+            after[0].reshape_like(layer.n_out(), x);
             layer.forward(parameters, input, after[0].all_mut());
         }
     }
@@ -111,7 +111,7 @@ impl MlpWork {
     pub fn output_and_gradient(&mut self) -> (&Panel, &mut Panel) {
         self.gradients.resize_with(self.outputs.len(), Panel::default);
         for (gradient, output) in self.gradients.iter_mut().zip(&self.outputs) {
-            gradient.reshape(output.n_features(), output.n_columns());
+            gradient.reshape_like(output.n_features(), output.all());
         }
         let last = self.outputs.len() - 1;
         (&self.outputs[last], &mut self.gradients[last])

@@ -26,19 +26,31 @@ impl Panel {
     }
 
     /// Takes another shape, with whatever numbers are in the memory that it has. Allocates only to grow.
+    ///
+    /// A single column becomes a plain vector, which is how decisions are computed; there is no way back through one.
     pub fn reshape(&mut self, n_features: usize, n_columns: usize) {
-        (self.n_features, self.n_columns) = (n_features, n_columns);
-        self.stride = match n_columns {
-            // A single column is a plain vector.
-            1 => 1,
-            _ => {
-                let padded = n_columns.next_multiple_of(LANES);
-                // Lines that are a power of two apart would all fall into the same few places of the cache.
-                if padded.is_multiple_of(4 * LANES) { padded + LANES } else { padded }
-            }
-        };
-        let len = n_features * self.stride;
-        self.data.reserve(len);
+        match n_columns {
+            1 => self.set_shape(n_features, 1, 1),
+            _ => self.reshape_padded(n_features, n_columns),
+        }
+    }
+
+    /// The same, but a single column is padded like any other number of them: what training needs.
+    pub fn reshape_padded(&mut self, n_features: usize, n_columns: usize) {
+        let padded = n_columns.next_multiple_of(LANES);
+        // Lines that are a power of two apart would all fall into the same few places of the cache.
+        let stride = if padded.is_multiple_of(4 * LANES) { padded + LANES } else { padded };
+        self.set_shape(n_features, n_columns, stride);
+    }
+
+    /// The same, with columns that lie as those of others do.
+    pub fn reshape_like(&mut self, n_features: usize, others: Lines<'_>) {
+        self.set_shape(n_features, others.n_columns, others.stride);
+    }
+
+    fn set_shape(&mut self, n_features: usize, n_columns: usize, stride: usize) {
+        (self.n_features, self.n_columns, self.stride) = (n_features, n_columns, stride);
+        self.data.reserve(n_features * stride);
     }
 
     /// Sets everything, padding too.
@@ -106,9 +118,9 @@ impl Panel {
 
     /// From one run to the next, and how long it is.
     fn run_lens(&self) -> (usize, usize) {
-        match self.n_columns {
+        match self.stride {
             1 => (self.n_features.max(1), self.n_features),
-            n_columns => (self.stride.max(1), n_columns),
+            stride => (stride.max(1), self.n_columns),
         }
     }
 
@@ -119,7 +131,7 @@ impl Panel {
 
     /// Puts each of the rows into a column, from column `first` on: value i of a row into line i.
     pub fn put_rows(&mut self, first: usize, rows: &[&[f32]]) {
-        if let (1, [row]) = (self.n_columns, rows) {
+        if let (1, [row]) = (self.stride, rows) {
             return self.data[..row.len()].copy_from_slice(row);
         }
         // Blocks of 16 rows and 16 values are read along the rows and written along the lines, a vector at a time.
@@ -208,6 +220,11 @@ pub struct LinesMut<'a> {
 }
 
 impl<'a> Lines<'a> {
+    /// Whether this is a single column that is not padded: a plain vector.
+    pub(super) fn is_vector(&self) -> bool {
+        self.stride == 1
+    }
+
     /// How many features these are.
     pub fn n_features(&self) -> usize {
         self.data.len() / self.stride.max(1)

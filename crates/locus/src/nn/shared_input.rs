@@ -88,7 +88,7 @@ impl SharedInput {
     pub fn base(&self, parameters: &[f32], x: Lines<'_>, mut base: LinesMut<'_>) {
         let weights = &parameters[self.shared_weights.clone()];
         let bias = &parameters[self.bias.clone()];
-        if x.n_columns() == 1 {
+        if x.is_vector() {
             product_of_one(weights, x.data, base.data);
             base.data.iter_mut().zip(bias).for_each(|(place, bias)| *place += bias);
         } else {
@@ -110,7 +110,7 @@ impl SharedInput {
         sharing: Sharing,
         mut y: LinesMut<'_>,
     ) {
-        if own.n_columns() == 1 {
+        if own.is_vector() {
             product_of_one(weights, own.data, y.data);
             for (place, base) in y.data.iter_mut().zip(base.data) {
                 let sum = *place + base;

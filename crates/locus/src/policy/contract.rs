@@ -1,5 +1,6 @@
 //! What every policy in the registry must do, tried on each of them with each of its presets.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -39,6 +40,14 @@ fn specs() -> Vec<PolicySpec> {
         }
     }
     specs
+}
+
+/// Fails unless a policy has these settings and no others: `key=value`, separated by spaces.
+pub(super) fn assert_settings(policy: &str, expected: &str) {
+    let spec: PolicySpec = policy.parse().unwrap();
+    let found: BTreeMap<&str, &str> = spec.settings().collect();
+    let expected = expected.split_whitespace().map(|setting| setting.split_once('=').unwrap());
+    assert_eq!(found, expected.collect(), "{policy}");
 }
 
 fn build(spec: &PolicySpec, seed: u64) -> Box<dyn Policy> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::thompson::{Breakdown, highest};
+use super::thompson::{Breakdown, check_reward};
 use crate::linear::{Block, LinearPosterior, LinearPrior};
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
@@ -86,18 +86,16 @@ impl LinearHeads {
         for (action, posterior) in self.actions.iter().enumerate() {
             means[action] = posterior.predict(features);
             ceilings[action] = means[action] + deviations[action].max(0.0) * widest;
-            if ceilings[action].is_nan() {
-                let place = format!("the drawn reward of action {action}");
-                return Err(Breakdown { place, found: ceilings[action] });
-            }
+            check_reward(action, ceilings[action])?;
         }
         let (mut best, mut best_reward) = (usize::MAX, f64::NEG_INFINITY);
         for _ in 0..n_actions {
-            let next = highest(ceilings)?;
+            let next = first_highest(ceilings);
             if ceilings[next] < best_reward {
                 break;
             }
             let reward = means[next] + deviations[next] * self.actions[next].leverage(features, work).sqrt();
+            check_reward(next, reward)?;
             if reward > best_reward || (reward == best_reward && next < best) {
                 (best, best_reward) = (next, reward);
             }
@@ -138,4 +136,10 @@ impl LinearHeads {
         }
         Ok(Self { dim, prior, actions })
     }
+}
+
+/// Where the highest of these numbers is, the first of several; none of them is NaN.
+fn first_highest(numbers: &[f64]) -> usize {
+    let higher = |best, place| if numbers[place] > numbers[best] { place } else { best };
+    (0..numbers.len()).fold(0, higher)
 }

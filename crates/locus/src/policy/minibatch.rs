@@ -36,7 +36,7 @@ impl Minibatch {
     /// Draws the rows. **Samples.**
     pub(crate) fn gather(&mut self, replay: &Replay, rng: &mut Rng, gathering: Gathering) {
         let Gathering { n_rows, n_features, n_more_lines, mean_and_std: (mean, std) } = gathering;
-        self.inputs.reshape(n_features + n_more_lines, n_rows);
+        self.inputs.reshape_padded(n_features + n_more_lines, n_rows);
         self.actions.clear();
         self.rewards.clear();
         let mut contexts = [[0.0_f32; 0].as_slice(); LANES];

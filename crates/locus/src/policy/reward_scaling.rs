@@ -36,3 +36,81 @@ impl RewardScaling {
         Ok(Self { n: decoder.u64()?, mean: decoder.f64()?, deviations: decoder.f64()? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Outcome, Policy, PolicySpec, Seed, Shape, load, policies};
+
+    const SHAPE: Shape = Shape::new(3, 2);
+
+    /// Every policy that can scale rewards, doing so, with small nets that learn quickly.
+    fn scaled_policies() -> Vec<PolicySpec> {
+        let small = [
+            ("reward_scaling", "on"),
+            ("latent_dim", "4"),
+            ("extra_draws", "4"),
+            ("layers", "10"),
+            ("learning_rate", "0.005"),
+            ("batch_size", "64"),
+            ("train_every", "25"),
+            ("minibatches", "40"),
+        ];
+        let mut specs = Vec::new();
+        for info in policies() {
+            let has = |key: &str| info.settings.iter().any(|setting| setting.key == key);
+            let settings: Vec<String> = small
+                .iter()
+                .filter(|(key, _)| has(key))
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
+            if has("reward_scaling") {
+                specs.push(format!("{}[{}]", info.id, settings.join(",")).parse().unwrap());
+            }
+        }
+        assert!(specs.len() >= 5, "{specs:?}");
+        specs
+    }
+
+    fn context(round: u64) -> Vec<f32> {
+        let mut rng = Seed::new(1).stream("context", round);
+        (0..SHAPE.n_features).map(|_| rng.normal() as f32).collect()
+    }
+
+    /// Action 0 gives 5000 and action 1 gives 6000, each give or take 50.
+    fn learn(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) {
+        for round in rounds {
+            let mut rng = Seed::new(2).stream("problem", round);
+            let action = rng.below(2);
+            let reward = 5000.0 + 1000.0 * action as f64 + 50.0 * rng.normal();
+            policy.learn(Outcome { round, context: &context(round), action, reward }).unwrap();
+        }
+    }
+
+    #[test]
+    fn drawn_rewards_are_on_the_scale_of_those_given() {
+        for spec in scaled_policies() {
+            let mut policy = spec.build(SHAPE, Seed::new(3)).unwrap();
+            learn(&mut *policy, 0..400);
+            let contexts: Vec<Vec<f32>> = (1000..1100).map(context).collect();
+            let contexts: Vec<&[f32]> = contexts.iter().map(Vec::as_slice).collect();
+            let rewards = policy.sample_rewards(500, &contexts).unwrap();
+            for (action, expected) in [5000.0, 6000.0].into_iter().enumerate() {
+                let mean = rewards.iter().skip(action).step_by(2).sum::<f64>() / contexts.len() as f64;
+                assert!((mean - expected).abs() < 200.0, "{spec}: action {action} is drawn around {mean}");
+            }
+        }
+    }
+
+    /// The scale is saved with all else: a loaded policy learns what it would have learned, to the bit.
+    #[test]
+    fn a_loaded_policy_learns_on_the_same_scale() {
+        for spec in scaled_policies() {
+            let mut policy = spec.build(SHAPE, Seed::new(3)).unwrap();
+            learn(&mut *policy, 0..30);
+            let mut loaded = load(&policy.save()).unwrap();
+            learn(&mut *policy, 30..60);
+            learn(&mut *loaded, 30..60);
+            assert!(policy.save() == loaded.save(), "{spec}");
+        }
+    }
+}

@@ -103,18 +103,24 @@ impl Breakdown {
     }
 }
 
-/// The index of the highest reward, the first of several.
+/// The index of the highest reward, the first of several. Fails if any is not a finite number: no policy acts on such a draw.
 pub fn highest(rewards: &[f64]) -> Result<usize, Breakdown> {
     let mut best = 0;
     for (action, &reward) in rewards.iter().enumerate() {
-        if reward.is_nan() {
-            return Err(Breakdown { place: format!("the drawn reward of action {action}"), found: reward });
-        }
+        check_reward(action, reward)?;
         if reward > rewards[best] {
             best = action;
         }
     }
     Ok(best)
+}
+
+/// Fails if a drawn reward is not a finite number.
+pub(super) fn check_reward(action: usize, reward: f64) -> Result<(), Breakdown> {
+    if reward.is_finite() {
+        return Ok(());
+    }
+    Err(Breakdown { place: format!("the drawn reward of action {action}"), found: reward })
 }
 
 /// A policy that draws rewards from a model and takes the action that looks best.

@@ -24,7 +24,7 @@ config! {
         variance_floor: f64 = 1e-6, Range::from(1e-12, 1.0), "authors' program";
         /// Learning rate of Adam
         learning_rate: f64 = 0.1, Range::above(0.0, 10.0), "authors' program";
-        /// Whether rewards are standardized by the mean and deviation of all seen so far
+        /// Whether rewards are standardized by the mean and deviation of all seen so far; if they may jump, bound the replay too
         reward_scaling: Switch = Switch::Off, Range::ANY, "our addition";
         /// N, rows of a minibatch
         batch_size: u32 = 512, Range::from(2.0, 1e6), "authors' program";

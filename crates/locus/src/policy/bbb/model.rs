@@ -8,8 +8,10 @@
 //!
 //! y(x) are the outputs of a net drawn from q anew for every row; p is N(0, prior_gain ÷ inputs) for each weight.
 
+use multiversion::multiversion;
+
 use super::config::BbbConfig;
-use crate::nn::{Adam, BayesMlp, BayesMlpWork, Layout, Normals};
+use crate::nn::{Adam, BayesMlp, BayesMlpWork, LANES, Layout, Normals};
 use crate::policy::FitReport;
 use crate::policy::breakdown::{check_trained, find_breakdown};
 use crate::policy::minibatch::{Gathering, Minibatch};
@@ -81,16 +83,49 @@ impl Parts {
         0.5 * squares / n_rows + log_density + kl_weight * kl
     }
 
-    /// Where the first number that is not finite arose.
-    fn find_breakdown(&self, work: &Work) -> Breakdown {
+    /// Fails if the loss just computed is not finite, or if a gradient, or its square, which the optimizer keeps, is not.
+    fn check_minibatch(&self, loss: f64, work: &Work) -> Result<(), Breakdown> {
+        if !loss.is_finite() {
+            return Err(self.find_breakdown(loss, work));
+        }
+        if are_squares_finite(&work.gradients) {
+            return Ok(());
+        }
+        for (layer, places) in self.net.layers().iter().enumerate() {
+            let parts =
+                [("means", places.means()), ("deviations", places.log_stds()), ("biases", places.bias())];
+            for (part, places) in parts {
+                let squares = work.gradients[places].iter().map(|gradient| gradient * gradient);
+                if let Some(found) = { squares }.find(|square| !square.is_finite()) {
+                    let place = format!("a squared gradient of the {part} of layer {}", layer + 1);
+                    return Err(Breakdown { place, found: f64::from(found) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the first number that is not finite arose on the way to a loss that is not.
+    fn find_breakdown(&self, loss: f64, work: &Work) -> Breakdown {
         let contexts = [("the contexts of the minibatch".to_owned(), &work.batch.inputs)];
         let layers = work.net.stds_and_outputs().enumerate().flat_map(|(layer, (std, output))| {
             let layer = layer + 1;
             [(format!("standard deviations of layer {layer}"), std), (format!("layer {layer}"), output)]
         });
         find_breakdown(contexts.into_iter().chain(layers))
-            .unwrap_or(Breakdown { place: "the loss".to_owned(), found: f64::NAN })
+            .unwrap_or(Breakdown { place: "the loss".to_owned(), found: loss })
     }
+}
+
+/// Whether the squares of all numbers are finite.
+#[multiversion(targets = "simd")]
+fn are_squares_finite(numbers: &[f32]) -> bool {
+    let mut rest = [0.0; LANES];
+    for numbers in numbers.chunks(LANES) {
+        // Nothing is left of a finite number, and a NaN of any other.
+        rest.iter_mut().zip(numbers).for_each(|(rest, number)| *rest += number * number * 0.0);
+    }
+    rest.iter().sum::<f32>() == 0.0
 }
 
 /// A net of Gaussian weights, and how far it is trained.
@@ -196,9 +231,7 @@ impl RewardModel for Bbb {
             work.batch.gather(replay, rng, gathering);
             let Self { parts, parameters, variances, scaling, .. } = &*self;
             let loss = parts.loss(parameters, variances, scaling.n, &mut normals, &mut work);
-            if !loss.is_finite() {
-                return Err(self.parts.find_breakdown(&work));
-            }
+            self.parts.check_minibatch(loss, &work)?;
             total += loss;
             self.optimizer.step(&mut self.parameters, &mut work.gradients);
             interventions += self.apply_bounds();

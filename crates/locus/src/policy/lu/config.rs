@@ -26,7 +26,7 @@ macro_rules! lu_config {
                 reward_std_spread: f64 = 0.05, Range::from(0.0, 1e6), "authors' program";
                 /// The scale on which the rewards' standard deviations are learned
                 reward_std_scale: StdScale = StdScale::Linear, Range::ANY, "authors' program; paper: log";
-                /// The least that a reward's standard deviation may become
+                /// The least that a reward's standard deviation may be at the start, and become where it is learned on the linear scale
                 reward_std_floor: f64 = 1e-3, Range::above(0.0, 1.0), "our choice: the authors' can cross zero";
                 /// Whether the prior's standard deviation is learned
                 learn_prior_std: Switch = Switch::On, Range::ANY, "paper, appendix A";

@@ -69,8 +69,8 @@ impl Latent for Gauss {
         self.mean.forward(parameters, encoded, &mut work.mean);
         self.scale.forward(parameters, encoded, &mut work.scale);
         let latent_dim = self.mean.n_out();
-        work.noise.reshape(latent_dim, x.n_columns());
-        work.std.reshape(latent_dim, x.n_columns());
+        work.noise.reshape_like(latent_dim, x);
+        work.std.reshape_like(latent_dim, x);
         noise.latent(&mut work.noise);
         let GaussWork { std, noise, mean, scale, .. } = work;
         for (std, output) in std.runs_mut().zip(scale.output().runs()) {

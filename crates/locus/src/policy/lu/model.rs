@@ -102,18 +102,18 @@ impl<Q: Latent> Parts<Q> {
     /// Draws z for the contexts in `work.batch.inputs`, and decodes: mean rewards [A, N] are then the decoder's output.
     pub(crate) fn forward(&self, parameters: &[f32], noise: &mut impl Noise, work: &mut Work<Q::Work>) {
         let Work { batch: Minibatch { inputs, .. }, ones, dz, latent, .. } = work;
-        let (n_features, n_columns) = (self.shape.n_features, inputs.n_columns());
+        let n_features = self.shape.n_features;
         let x = match self.shared.latent_input {
             LatentInput::Context => inputs.lines(0..n_features),
             LatentInput::Ones => {
-                ones.reshape(n_features, n_columns);
+                ones.reshape_like(n_features, inputs.all());
                 ones.fill(1.0);
                 ones.all()
             }
         };
         // The place of its gradient is free until the way back.
         let z = dz;
-        z.reshape(self.shared.latent_dim, n_columns);
+        z.reshape_like(self.shared.latent_dim, inputs.all());
         self.latent.sample(parameters, x, noise, z, latent);
         inputs.copy_lines(n_features, z);
         self.decoder.forward(parameters, work.batch.inputs.all(), &mut work.decoder);
@@ -130,7 +130,7 @@ impl<Q: Latent> Parts<Q> {
         let n = work.batch.inputs.n_columns();
         let mut loss = self.reward_loss(parameters, work);
         let Work { batch: Minibatch { inputs, .. }, ones, decoder, dz, latent, gradients, .. } = work;
-        dz.reshape(self.shared.latent_dim, n);
+        dz.reshape_like(self.shared.latent_dim, inputs.all());
         let to_z = InputGradient::Store(self.shape.n_features, dz.all_mut());
         self.decoder.backward(parameters, gradients, inputs.all(), decoder, to_z);
 
@@ -219,7 +219,7 @@ pub struct Lu<C: LuConfig> {
     n_fits: u64,
     scaling: RewardScaling,
     /// Room for minibatches; a copy makes its own.
-    work: Cache<Work<<C::Latent as Latent>::Work>>,
+    pub(super) work: Cache<Work<<C::Latent as Latent>::Work>>,
     config: PhantomData<C>,
 }
 

@@ -59,7 +59,7 @@ pub struct SiviWork {
     /// log-weights, then weights, of the extra draws of a tile.
     weights: Vec<[f32; LANES]>,
     /// In training with low-rank noise: what stands in for the noise's weights.
-    low_rank: Option<LowRank>,
+    pub(super) low_rank: Option<LowRank>,
 }
 
 impl SiviWork {
@@ -92,7 +92,7 @@ impl Sivi {
         sharing: Sharing,
         draws: &mut Draws,
     ) {
-        draws.hidden.reshape(self.first.n_out(), noise.n_columns());
+        draws.hidden.reshape_like(self.first.n_out(), noise.all());
         let weights = low_rank.map_or(&parameters[self.first.own_weights()], LowRank::weights);
         self.first.forward(weights, noise.all(), base.all(), sharing, draws.hidden.all_mut());
         self.rest.forward(parameters, draws.hidden.all(), &mut draws.rest);
@@ -111,7 +111,7 @@ impl Sivi {
         base_gradient: &mut Panel,
     ) {
         let Draws { hidden, hidden_gradient, rest } = draws;
-        hidden_gradient.reshape(self.first.n_out(), noise.n_columns());
+        hidden_gradient.reshape_like(self.first.n_out(), noise.all());
         let to_hidden = InputGradient::BeforeRelu(hidden_gradient.all_mut());
         self.rest.backward(parameters, gradients, hidden.all(), rest, to_hidden);
         let weight_gradient = match low_rank {
@@ -162,17 +162,16 @@ impl Latent for Sivi {
         z: &mut Panel,
         work: &mut SiviWork,
     ) {
-        let n_columns = x.n_columns();
         let latent_dim = self.rest.n_out();
-        work.base.reshape(self.first.n_out(), n_columns);
+        work.base.reshape_like(self.first.n_out(), x);
         self.first.base(parameters, x, work.base.all_mut());
-        work.own_noise.reshape(work.noise_len(self, x.n_features()), n_columns);
+        work.own_noise.reshape_like(work.noise_len(self, x.n_features()), x);
         noise.own_draw(&mut work.own_noise, self.noise_std);
         let SiviWork { low_rank, own_noise, base, own, .. } = work;
         self.psi(parameters, low_rank.as_ref(), own_noise, base, Sharing::ONE_TO_ONE, own);
         self.scale.forward(parameters, x, &mut work.scale);
         for panel in [&mut work.latent_noise, &mut work.inverse_std, &mut work.z] {
-            panel.reshape(latent_dim, n_columns);
+            panel.reshape_like(latent_dim, x);
         }
         noise.latent(&mut work.latent_noise);
         let SiviWork { inverse_std, latent_noise, own, scale, .. } = work;
@@ -204,9 +203,9 @@ impl Latent for Sivi {
         let n = x.n_columns();
         let latent_dim = self.rest.n_out();
         let n_draws = self.n_extra_draws;
-        work.base_gradient.reshape(self.first.n_out(), n);
+        work.base_gradient.reshape_like(self.first.n_out(), x);
         work.base_gradient.fill(0.0);
-        work.log_std_gradient.reshape(latent_dim, n);
+        work.log_std_gradient.reshape_like(latent_dim, x);
         work.extra_noise.reshape(work.noise_len(self, x.n_features()), n_draws * LANES);
         work.weights.resize(n_draws, [0.0; LANES]);
         let outputs: f64 = work.scale.output().runs().map(|output| f64::from(sum(output))).sum();

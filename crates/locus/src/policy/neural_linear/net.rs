@@ -78,10 +78,10 @@ impl Net {
         let Minibatch { inputs, actions, rewards } = batch;
         let n_rows = inputs.n_columns();
         self.hidden.forward(parameters, inputs.all(), hidden);
-        predictions.reshape(self.output.n_out(), n_rows);
+        predictions.reshape_like(self.output.n_out(), inputs.all());
         self.output.forward(parameters, hidden.output().all(), predictions.all_mut());
 
-        prediction_gradients.reshape(self.output.n_out(), n_rows);
+        prediction_gradients.reshape_like(self.output.n_out(), inputs.all());
         prediction_gradients.fill(0.0);
         let weight = 2.0 / n_rows as f32;
         let mut squares = 0.0;

@@ -1,6 +1,7 @@
 //! The loss against finite differences, the posterior against the regression by hand, and numbers that jump.
 
 use super::*;
+use crate::policy::contract::assert_settings;
 use crate::policy::minibatch::Minibatch;
 use crate::policy::settings::{Capacity, Layers};
 use crate::policy::{Choose, Policy};
@@ -244,4 +245,28 @@ fn features_that_overflow_are_named_and_counted() {
         let report = resumed.learn(Outcome { round, ..good }).unwrap();
         assert_eq!(report.interventions, u64::from(round == 29));
     }
+}
+
+/// Net C→50→A, uniform(−0.3, 0.3), RMSProp at 0.1/(1 + 0.5·step), clip 5, 100 minibatches of 512 every 50 steps, λ = 0.25, a₀ = b₀ = 6.
+#[test]
+fn defaults_are_the_benchmarks() {
+    let expected = "hidden_layers=50 initial_weights=0.3 learning_rate=0.1 learning_rate_decay=0.5 max_gradient_norm=5 \
+        batch_size=512 train_every=50 minibatches=100 replay_capacity=all prior_precision=0.25 prior_shape=6 \
+        prior_rate=6 initial_pulls=2";
+    assert_settings("neural-linear", expected);
+}
+
+/// A gradient much longer than the limit is shortened to it. The accumulators begin at 1 and keep 0.9 of it, so the first step has the
+/// length 0.1 · limit / √0.9, but for the squares of the short gradient.
+#[test]
+fn long_gradients_are_shortened_in_training() {
+    let config = NeuralLinearConfig { max_gradient_norm: 0.1, minibatches: 1, ..small() };
+    let mut policy = config.build(Shape::new(3, 2), Seed::new(1)).unwrap();
+    let before = policy.model().parameters.clone();
+    teach(&mut policy, 0..10, |_, context, _| 1e3 * f64::from(context[0]));
+    let moves =
+        policy.model().parameters.iter().zip(&before).map(|(after, before)| f64::from(after - before));
+    let length = moves.map(|change| change * change).sum::<f64>().sqrt();
+    let expected = 0.1 * 0.1 / 0.9_f64.sqrt();
+    assert!((length / expected - 1.0).abs() < 0.01, "{length} {expected}");
 }

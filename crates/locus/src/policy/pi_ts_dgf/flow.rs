@@ -23,7 +23,6 @@ use multiversion::multiversion;
 
 use super::config::{Force, PiTsDgfConfig};
 use crate::nn::{Panel, add_combined, combine, squared_distances};
-use crate::policy::breakdown::find_breakdown;
 use crate::policy::thompson::Breakdown;
 
 /// The settings of the movement.
@@ -127,10 +126,7 @@ impl Flow {
         if self.advance(particles, work) {
             return Ok(interventions);
         }
-        let panels =
-            [("a particle's gradient", &work.gradients), ("a particle's direction", &work.directions)];
-        Err(find_breakdown(panels)
-            .unwrap_or(Breakdown { place: "the step of a particle".to_owned(), found: f64::NAN }))
+        Err(find_breakdown(particles, work))
     }
 
     /// Fills in the weights of gradients and forces (with `Stein`), or those of forces alone; 1 if the median was 0.
@@ -147,8 +143,14 @@ impl Flow {
             Force::Wasserstein => &particles.previous,
         };
         squared_distances(particles.current.all(), reference.all(), distances);
-        if let Some(&found) = distances.iter().find(|distance| !distance.is_finite()) {
-            return Err(Breakdown { place: "the distance between two particles".to_owned(), found });
+        if let Some(pair) = distances.iter().position(|distance| !distance.is_finite()) {
+            let place = match force {
+                Force::Stein => format!("the distance between particles {} and {}", pair / m, pair % m),
+                Force::Wasserstein => {
+                    format!("the distance of particle {} to where {} was", pair / m, pair % m)
+                }
+            };
+            return Err(Breakdown { place, found: distances[pair] });
         }
         let squared_width = 0.5 * median(distances, sorted) / libm::log(m as f64 + 1.0);
         let is_collapsed = squared_width < f64::MIN_POSITIVE;
@@ -200,6 +202,26 @@ impl Flow {
         particles.n_steps += 1;
         is_finite
     }
+}
+
+/// Where a step became something else than a finite number, in the order in which things are computed.
+fn find_breakdown(particles: &Particles, work: &FlowWork) -> Breakdown {
+    let panels = [
+        ("the gradient", &work.gradients),
+        ("the direction", &work.directions),
+        ("the mean square of directions", &particles.squares),
+        ("the step", &particles.current),
+    ];
+    let lines = panels.into_iter().flat_map(|(what, panel)| {
+        panel.all().iter().enumerate().map(move |(particle, line)| (what, particle, line))
+    });
+    let broken = |(what, particle, line): (&str, usize, &[f32])| {
+        let found = line.iter().find(|value| !value.is_finite())?;
+        Some(Breakdown { place: format!("{what} of particle {particle}"), found: f64::from(*found) })
+    };
+    { lines }
+        .find_map(broken)
+        .unwrap_or(Breakdown { place: "the step of a particle".to_owned(), found: f64::NAN })
 }
 
 /// The middle number, or the mean of the middle two.

@@ -97,6 +97,42 @@ impl PiTsDgf {
         let sum = f64::from(weight) * squared_errors + f64::from(self.prior_precision) * squares;
         0.5 * sum / self.stack.n_nets as f64
     }
+
+    /// Where a loss that is not finite arose: every particle is asked again, row by row.
+    fn find_breakdown(&self, loss: f64, batch: &Minibatch) -> Breakdown {
+        let Stack { n_nets, n_in, n_hidden, n_out } = self.stack;
+        let (mut context, mut hidden, mut outputs) = (vec![0.0; n_in], vec![0.0; n_hidden], vec![0.0; n_out]);
+        let first = |values: &[f32]| values.iter().copied().find(|value| !value.is_finite());
+        for particle in 0..n_nets {
+            let broken = |what: &str, found: f32| Breakdown {
+                place: format!("{what} of particle {particle}"),
+                found: f64::from(found),
+            };
+            let net = self.particles.current.line(particle);
+            if let Some(found) = first(net) {
+                return broken("a parameter", found);
+            }
+            for (row, (&action, reward)) in batch.actions.iter().zip(&batch.rewards).enumerate() {
+                context.iter_mut().enumerate().for_each(|(i, place)| *place = batch.inputs.line(i)[row]);
+                self.stack.forward_one(net, &context, &mut hidden, &mut outputs);
+                if let Some(found) = first(&hidden) {
+                    return broken("the hidden layer", found);
+                }
+                if let Some(found) = first(&outputs) {
+                    return broken("the output layer", found);
+                }
+                let error = reward - outputs[action];
+                if !(error * error).is_finite() {
+                    return broken("the squared error", error * error);
+                }
+            }
+            let squares: f32 = net.iter().map(|value| value * value).sum();
+            if !squares.is_finite() {
+                return broken("the squared length", squares);
+            }
+        }
+        Breakdown { place: "the particles' loss".to_owned(), found: loss }
+    }
 }
 
 /// Adds the gradient of the log prior; |θ|².
@@ -170,7 +206,7 @@ impl RewardModel for PiTsDgf {
             work.batch.gather(replay, rng, gathering);
             let loss = self.find_gradients(replay.len(), &mut work);
             if !loss.is_finite() {
-                return Err(Breakdown { place: "the particles' loss".to_owned(), found: loss });
+                return Err(self.find_breakdown(loss, &work.batch));
             }
             total += loss;
             interventions += self.flow.step(&mut self.particles, &mut work.flow)?;

@@ -4,6 +4,7 @@ use super::config::{Force, PiTsDgfConfig};
 use super::flow::{Flow, FlowWork, Particles};
 use super::model::{PiTsDgf, Work};
 use crate::nn::Panel;
+use crate::policy::contract::assert_settings;
 use crate::policy::minibatch::Minibatch;
 use crate::policy::thompson::RewardModel;
 use crate::{Outcome, Policy, PolicySpec, Request, Seed, Shape, load};
@@ -201,18 +202,6 @@ fn particles_that_fell_together_are_counted() {
     }
 }
 
-#[test]
-fn what_is_not_finite_is_named() {
-    let flow = Flow::new(&PiTsDgfConfig { particles: 2, ..PiTsDgfConfig::authors() });
-    let theta = [vec![0.0, 1.0], vec![1.0, 0.0]];
-    let (mut particles, mut work) = start(&flow, &theta);
-    set_gradients(&mut work, &[vec![0.0, f64::INFINITY], vec![0.0, 0.0]]);
-    let breakdown = flow.step(&mut particles, &mut work).unwrap_err();
-    assert_eq!((breakdown.place.as_str(), breakdown.found), ("a particle's gradient", f64::INFINITY));
-    let breakdown = flow.step(&mut particles, &mut work).unwrap_err();
-    assert_eq!(breakdown.place, "the distance between two particles");
-}
-
 /// The gradients of the log posterior against finite differences of it, written plainly, for either scale of the likelihood.
 #[test]
 fn gradients_are_those_of_the_log_posterior() {
@@ -340,4 +329,71 @@ fn presets_differ_as_they_say() {
         ..stein
     };
     assert_eq!(back, authors);
+}
+
+/// 20 nets C→50→A, prior 0.1, squared errors as they are, half the force, steps of 1e-3, 100 minibatches of 512 every 50 steps.
+#[test]
+fn defaults_are_the_authors() {
+    let expected = "particles=20 hidden_units=50 prior_precision=0.1 reward_precision=2 likelihood_scale=minibatch \
+        force=wasserstein force_weight=0.5 step_size=0.001 step_epsilon=1e-6 step_memory=0 batch_size=512 \
+        train_every=50 minibatches=100 replay_capacity=all initial_pulls=2";
+    assert_settings("pi-ts-dgf", expected);
+}
+
+/// 20 000 rounds whose rewards jump to a million and back: every lesson and every decision goes through.
+#[test]
+fn a_long_life_with_jumps_breaks_nothing() {
+    for preset in ["authors", "stein"] {
+        let text = format!("pi-ts-dgf@{preset}[particles=4,hidden_units=6,minibatches=5,batch_size=16]");
+        let mut policy = text.parse::<PolicySpec>().unwrap().build(Shape::new(3, 2), Seed::new(7)).unwrap();
+        for round in 0..20_000 {
+            let mut rng = Seed::new(8).stream("problem", round);
+            let context = [0; 3].map(|_| rng.normal() as f32);
+            let action = policy.choose(Request { round, context: &context }).unwrap().action;
+            let size = if (round / 700) % 3 == 1 { 1e6 } else { 1.0 };
+            let reward = size * (f64::from(context[action]) + rng.normal());
+            let report = policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+            assert!(report.mean_loss.is_none_or(f64::is_finite), "{preset}, round {round}");
+        }
+    }
+}
+
+/// Breakdowns are named by particle and layer, in training and in decisions.
+#[test]
+fn a_breakdown_says_in_which_particle_and_layer() {
+    let shape = Shape::new(20, 2);
+    let text =
+        "pi-ts-dgf[particles=3,hidden_units=50,train_every=1,minibatches=1,batch_size=4,initial_pulls=0]";
+    let policy = || text.parse::<PolicySpec>().unwrap().build(shape, Seed::new(1)).unwrap();
+    for (feature, reward, place) in [
+        (f32::MAX, 1.0, "the hidden layer of particle 0 gave "),
+        (0.1, 1e30, "the squared error of particle 0 gave inf"),
+    ] {
+        let context = [feature; 20];
+        let error = policy().learn(Outcome { round: 0, context: &context, action: 0, reward }).unwrap_err();
+        assert!(error.to_string().starts_with(place), "{error}");
+    }
+    let choice = policy().choose(Request { round: 0, context: &[f32::MAX; 20] });
+    assert!(choice.unwrap_err().to_string().starts_with("the drawn reward of action "));
+}
+
+/// A gradient that is not finite is named by its particle.
+#[test]
+fn a_step_that_breaks_down_names_the_particle() {
+    for config in [PiTsDgfConfig::authors(), PiTsDgfConfig::stein()] {
+        let flow = Flow::new(&PiTsDgfConfig { particles: 3, ..config });
+        let theta = vec![vec![0.0, 1.0], vec![1.0, 0.5], vec![-1.0, 2.0]];
+        let (mut particles, mut work) = start(&flow, &theta);
+        set_gradients(&mut work, &[vec![1.0, 1.0], vec![1.0, f64::INFINITY], vec![1.0, 1.0]]);
+        let breakdown = flow.step(&mut particles, &mut work).unwrap_err();
+        assert_eq!(
+            (breakdown.place.as_str(), breakdown.found),
+            ("the gradient of particle 1", f64::INFINITY)
+        );
+        let far = vec![vec![0.0, 1.0], vec![1.0, f64::from(f32::MAX)], vec![-1.0, 2.0]];
+        let (mut particles, mut work) = start(&flow, &far);
+        set_gradients(&mut work, &vec![vec![1.0, 1.0]; 3]);
+        let breakdown = flow.step(&mut particles, &mut work).unwrap_err();
+        assert_eq!(breakdown.place, "the distance between particles 0 and 1");
+    }
 }

@@ -53,9 +53,13 @@ impl RewardModel for Notes {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         rewards.iter_mut().for_each(|reward| *reward = rng.normal());
-        if contexts[0][0] < 0.0 {
-            rewards[1] = f64::NAN;
-        }
+        // Contexts below 0 ask for a reward that is no finite number.
+        rewards[1] = match contexts[0][0] {
+            -1.0 => f64::NAN,
+            -2.0 => f64::INFINITY,
+            -3.0 => f64::NEG_INFINITY,
+            _ => rewards[1],
+        };
         Ok(())
     }
 
@@ -146,14 +150,19 @@ fn notes_are_saved_with_replay_and_schedule() {
 }
 
 #[test]
-fn a_nan_reward_is_an_error_that_names_round_and_action() {
+fn a_reward_that_is_not_finite_is_an_error_that_names_round_and_action() {
     let policy = notes(NotesConfig::default());
-    let error = policy.choose(Request { round: 9, context: &[-1.0] }).unwrap_err();
-    assert!(error.is_numeric());
-    assert_eq!(
-        error.to_string(),
-        "the drawn reward of action 1 gave NaN in round 9; the policy did not act on it"
-    );
+    for (feature, found) in [(-1.0, "NaN"), (-2.0, "inf"), (-3.0, "-inf")] {
+        let context = [feature];
+        let chosen = policy.choose(Request { round: 9, context: &context }).map(|choice| choice.action);
+        let sampled = policy.sample_rewards(9, &[&context]).map(|_| 0);
+        for error in [chosen.unwrap_err(), sampled.unwrap_err()] {
+            assert!(error.is_numeric());
+            let expected =
+                format!("the drawn reward of action 1 gave {found} in round 9; the policy did not act on it");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
 }
 
 #[test]
@@ -168,6 +177,6 @@ fn training_that_breaks_down_leaves_the_model_as_it_was() {
 #[test]
 fn the_first_of_equal_rewards_wins() {
     assert_eq!(highest(&[1.0, 3.0, 3.0]).unwrap(), 1);
-    assert_eq!(highest(&[f64::NEG_INFINITY, f64::NEG_INFINITY]).unwrap(), 0);
+    assert_eq!(highest(&[-1e300, -1e300]).unwrap(), 0);
     assert!(highest(&[1.0, f64::NAN]).is_err());
 }

@@ -1,8 +1,8 @@
 //! Gradients of both objectives against finite differences, all dimensions different.
 
 use super::{parameters, small_gauss, small_sivi, work};
-use crate::nn::Normals;
 use crate::nn::gradient_check::{check_gradient, random};
+use crate::nn::{Normals, Panel};
 use crate::policy::lu::config::{LuGaussConfig, LuSiviConfig};
 use crate::policy::lu::latent::Latent;
 use crate::policy::lu::model::{LuConfig, Parts, Work};
@@ -24,10 +24,21 @@ fn loss<Q: Latent>(parts: &Parts<Q>, parameters: &[f32], work: &mut Work<Q::Work
 }
 
 fn check<C: LuConfig>(what: &str, config: &C) {
+    check_rows(what, config, N);
+}
+
+fn check_rows<C: LuConfig>(what: &str, config: &C, n_rows: usize) {
     let parts: Parts<C::Latent> = Parts::new(config, config.shared(), SHAPE);
     let parameters = parameters(&parts, &mut Seed::new(3).stream("init", 0));
     let mut rng = Seed::new(1).stream("batch", 0);
-    let mut work = work(&parts, N, &mut rng, |rng| random(SHAPE.n_features, rng));
+    let mut work = work(&parts, n_rows, &mut rng, |rng| random(SHAPE.n_features, rng));
+    // As in training, where a single row is padded too.
+    let mut inputs = Panel::default();
+    inputs.reshape_padded(work.batch.inputs.n_features(), n_rows);
+    for feature in 0..inputs.n_features() {
+        inputs.line_mut(feature).copy_from_slice(work.batch.inputs.line(feature));
+    }
+    work.batch.inputs = inputs;
     loss(&parts, &parameters, &mut work);
     let gradients = work.gradients.clone();
     check_gradient(what, TOLERANCE, &parameters, &gradients, |parameters| {
@@ -47,4 +58,11 @@ fn gradients_equal_finite_differences() {
     check("the ablation of LU-SIVI", &sivi.clone().ablated());
     let sivi = LuSiviConfig { psi_layers: Layers(vec![12]), reward_std_scale: StdScale::Log, ..sivi };
     check("LU-SIVI, logarithmic", &sivi);
+}
+
+#[test]
+fn a_minibatch_of_one_row_has_a_gradient_too() {
+    check_rows("LU-Gauss", &small_gauss(), 1);
+    check_rows("the ablation of LU-Gauss", &small_gauss().ablated(), 1);
+    check_rows("LU-SIVI", &small_sivi(), 1);
 }

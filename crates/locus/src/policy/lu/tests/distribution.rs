@@ -87,6 +87,8 @@ fn lu_gauss_draws_z_from_its_gaussian() {
     }
 }
 
+const NOISE_STD: f64 = 1.7;
+
 /// LU-SIVI with two latent coordinates and a ψ net whose ReLUs are always open, so that ψ is linear in ε and q(z | x) a
 /// Gaussian of known covariance.
 fn open_sivi(extra_draws: u32) -> (Parts<Sivi>, Vec<f32>) {
@@ -96,7 +98,7 @@ fn open_sivi(extra_draws: u32) -> (Parts<Sivi>, Vec<f32>) {
         scale_layers: Layers(vec![5]),
         decoder_layers: Layers(vec![7]),
         extra_draws,
-        noise_std: 1.0,
+        noise_std: NOISE_STD,
         reward_std_scale: StdScale::Log,
         ..LuSiviConfig::authors()
     };
@@ -121,18 +123,48 @@ fn open_moments(parts: &Parts<Sivi>, parameters: &[f32], x: &[f64]) -> ([f64; 2]
         })
         .collect();
     let mean = exact(rest, parameters, &hidden);
-    // What one unit of each noise number does to ψ.
+    // What a standard deviation of each noise number does to ψ.
     let zero = exact(rest, parameters, &vec![0.0; n_out]);
     let effects: Vec<Vec<f64>> = weights[n_features..]
         .iter()
         .map(|row| {
-            exact(rest, parameters, row).iter().zip(&zero).map(|(with, without)| with - without).collect()
+            let with = exact(rest, parameters, row);
+            with.iter().zip(&zero).map(|(with, without)| NOISE_STD * (with - without)).collect()
         })
         .collect();
     let covariance = |a: usize, b: usize| effects.iter().map(|effect| effect[a] * effect[b]).sum::<f64>();
     let stds: Vec<f64> = exact(scale, parameters, x).iter().map(|out| (0.5 * out).exp()).collect();
     let sum = [covariance(0, 0) + stds[0].powi(2), covariance(0, 1), covariance(1, 1) + stds[1].powi(2)];
     ([mean[0], mean[1]], sum, [stds[0], stds[1]])
+}
+
+/// z, less its mean and with its covariance undone, is standard normal: the noise has the deviation that the settings say. Drawn for many
+/// columns at once, as in training, and one column at a time, as for decisions.
+#[test]
+fn lu_sivi_draws_z_from_its_mixture() {
+    let (parts, parameters) = open_sivi(3);
+    let context = random(parts.shape.n_features, &mut stream(20));
+    let x: Vec<f64> = context.iter().map(|&value| f64::from(value)).collect();
+    let (mean, [a, b, c], _) = open_moments(&parts, &parameters, &x);
+    let undone = |z: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+        let first: Vec<f64> = z[0].iter().map(|z| (z - mean[0]) / a.sqrt()).collect();
+        let rest = (c - b * b / a).sqrt();
+        let second = z[1].iter().zip(&first).map(|(z, first)| (z - mean[1] - b / a.sqrt() * first) / rest);
+        let second = second.collect();
+        vec![first, second]
+    };
+    let mut many = work(&parts, 50_000, &mut stream(21), |_| context.clone());
+    parts.forward(&parameters, &mut Normals::new(&mut stream(22)), &mut many);
+    assert_standard_normal("many", &undone(latent(&parts, &many)));
+
+    let mut alone = work(&parts, 1, &mut stream(21), |_| context.clone());
+    let mut z = vec![Vec::new(); 2];
+    for round in 0..20_000 {
+        let mut normals = Normals::new(&mut Seed::new(23).stream("choose", round));
+        parts.forward(&parameters, &mut normals, &mut alone);
+        z.iter_mut().zip(latent(&parts, &alone)).for_each(|(all, one)| all.extend(one));
+    }
+    assert_standard_normal("alone", &undone(z));
 }
 
 /// E[log (1/(K+1)) Σₖ q(z | ψ⁽ᵏ⁾)] is never below E[log q(z)], for z is drawn from a component of its own mixture; so the

@@ -152,9 +152,11 @@ fn compare<C: LuConfig>(
         parameters[places.clone()]
             .copy_from_slice(&values.iter().map(|&value| value as f32).collect::<Vec<_>>());
     }
+    let mut inputs = Panel::default();
+    inputs.reshape_padded(n_features + dim("latent"), batch);
     let mut work = Work::<<C::Latent as Latent>::Work> {
         batch: Minibatch {
-            inputs: Panel::new(n_features + dim("latent"), batch),
+            inputs,
             actions: list(&case["actions"]).iter().map(|&action| action as usize).collect(),
             rewards: list(&case["rewards"]).iter().map(|&reward| reward as f32).collect(),
         },

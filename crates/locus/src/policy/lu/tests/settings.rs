@@ -1,15 +1,14 @@
 //! Both presets as docs/paper.md lists them, and what the settings do in training.
 
-use std::collections::BTreeMap;
-
 use super::{parameters, small_gauss, small_sivi, work};
-use crate::nn::Normals;
 use crate::nn::gradient_check::random;
+use crate::nn::{LowRank, Normals};
+use crate::policy::contract::assert_settings;
 use crate::policy::lu::config::{LuGaussConfig, LuSiviConfig};
 use crate::policy::lu::model::{Lu, LuConfig, Parts};
 use crate::policy::lu::settings::StdScale;
 use crate::policy::lu::sivi::Sivi;
-use crate::policy::settings::Switch;
+use crate::policy::settings::{Layers, Switch};
 use crate::policy::thompson::RewardModel;
 use crate::replay::Replay;
 use crate::{Outcome, PolicySpec, Seed, Shape};
@@ -43,14 +42,7 @@ fn presets_are_the_papers_and_the_authors() {
         ("lu-sivi-ablation@paper", [COMMON, SIVI, PAPER, ABLATION]),
         ("lu-sivi-ablation@authors", [COMMON, SIVI, AUTHORS, ABLATION]),
     ] {
-        let spec: PolicySpec = id.parse().unwrap();
-        let found: BTreeMap<&str, &str> = spec.settings().collect();
-        let expected: BTreeMap<&str, &str> = parts
-            .iter()
-            .flat_map(|part| part.split_whitespace())
-            .map(|setting| setting.split_once('=').unwrap())
-            .collect();
-        assert_eq!(found, expected, "{id}");
+        assert_settings(id, &parts.join(" "));
     }
     let plain: PolicySpec = "lu-gauss".parse().unwrap();
     assert_eq!(plain.preset(), "authors");
@@ -121,4 +113,36 @@ fn a_fixed_prior_has_no_gradient() {
         let gradient = work.gradients[parts.log_prior_std.start];
         assert_eq!(gradient != 0.0, learn_prior_std == Switch::On, "{gradient}");
     }
+}
+
+/// The factor that low-rank noise is drawn by belongs to the weights of its own minibatch, not to those of an earlier one.
+#[test]
+fn low_rank_noise_follows_the_weights_minibatch_by_minibatch() {
+    let shape = Shape::new(9, 2);
+    let fitted = |minibatches: u32| {
+        let config = LuSiviConfig {
+            psi_layers: Layers(vec![4]),
+            batch_size: 20,
+            learning_rate: 0.01,
+            minibatches,
+            ..small_sivi()
+        };
+        let mut model = Lu::<LuSiviConfig>::new(&config, shape, Seed::new(1));
+        let mut replay = Replay::new(shape.n_features, None);
+        let mut rng = Seed::new(2).stream("problem", 0);
+        for round in 0..30 {
+            let context = random(shape.n_features, &mut rng);
+            let outcome = Outcome { round, context: &context, action: rng.below(2), reward: rng.normal() };
+            model.observe(&outcome);
+            replay.push(&outcome);
+        }
+        model.fit(&replay, &mut Seed::new(3).stream("fit", 0)).unwrap();
+        model
+    };
+    let (one, two) = (fitted(1), fitted(2));
+    let mut expected = LowRank::default();
+    let first = &one.parts.latent.first;
+    expected.prepare(&one.parameters[first.own_weights()], first.n_out());
+    let found = two.work.0.as_ref().unwrap().latent.low_rank.as_ref().unwrap();
+    assert_eq!(found.weights(), expected.weights());
 }
