@@ -233,12 +233,12 @@ fn folders_without_trials_are_refused() {
     let message = |outs: &[PathBuf]| write_report(outs, None).unwrap_err().to_string();
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
-    assert!(message(&[empty.clone()]).contains("holds no trials.csv; expected a folder that"));
+    assert!(message(std::slice::from_ref(&empty)).contains("holds no trials.csv; expected a folder that"));
     assert!(message(&[folder.path().join("nowhere")]).contains("holds no trials.csv"));
     fs::write(empty.join("trials.csv"), format!("{}\n", COLUMNS.join(","))).unwrap();
-    assert!(message(&[empty.clone()]).contains("no trial in `"));
+    assert!(message(std::slice::from_ref(&empty)).contains("no trial in `"));
     fs::write(empty.join("trials.csv"), "a,b\n").unwrap();
-    assert!(message(&[empty.clone()]).contains("line 1: expected the header"));
+    assert!(message(std::slice::from_ref(&empty)).contains("line 1: expected the header"));
     assert!(!empty.join("report.html").exists() && !empty.join("figures").exists());
     // Beside a folder that can be read, one that cannot is a warning.
     let out = run_in(folder.path(), "run");
