@@ -6,6 +6,8 @@
 //! OUT/curves/*.npy      two arrays for each trial that did not fail, one number for each step:
 //!                       PROBLEM.POLICY.TRIAL.regret.npy (f64) and PROBLEM.POLICY.TRIAL.action.npy (u32)
 //! OUT/summary.md        the tables, made anew at the end of every run
+//! OUT/report.html       the page, and OUT/figures/ its pictures, made anew at the end of every run that is not interrupted
+//! OUT/explore/*.svg     pictures of posteriors, where somebody asked for them; the page shows them
 //! OUT/.lock             held by the process that writes
 //! ```
 //!

@@ -257,15 +257,24 @@ fn write_figures(sections: &[Section], folder: &Path) -> Result<Vec<PathBuf>, Er
             written.push(path);
         }
     }
-    for name in figures::NAMES {
-        for ending in ["svg", "png"] {
-            let path = folder.join(format!("{name}.{ending}"));
-            if !written.contains(&path) {
-                let _ = fs::remove_file(path);
-            }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if is_figure(&path) && !written.contains(&path) {
+            let _ = fs::remove_file(path);
         }
     }
     Ok(written)
+}
+
+/// Whether a report wrote the file: `NAME.svg`, or `run-2-NAME.png` of one with several sections.
+fn is_figure(path: &Path) -> bool {
+    let is_picture = path.extension().is_some_and(|ending| ending == "svg" || ending == "png");
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match stem.strip_prefix("run-").and_then(|rest| rest.split_once('-')) {
+        Some((number, name)) if number.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => &stem,
+    };
+    is_picture && figures::NAMES.contains(&name)
 }
 
 #[cfg(test)]

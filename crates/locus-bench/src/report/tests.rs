@@ -310,12 +310,17 @@ fn folders_that_saw_the_same_rounds_are_compared_and_others_shown_apart() {
         "id=\"run-1-table-cumulative\"",
         "id=\"run-2-table-cumulative\"",
         "href=\"#run-2-identity\"",
-        "Report of 2 runs",
+        "Report of 3 runs",
     ] {
         assert!(html.contains(place), "{place}");
     }
     assert!(folder.path().join("figures/run-2-regret.png").exists());
     anchors_lead_somewhere(&html);
+    // A report of less leaves no picture of more behind, and touches nothing else.
+    fs::write(folder.path().join("figures/mine.svg"), "").unwrap();
+    write_report(&[folder.path().join("one")], Some(&page)).unwrap();
+    let left = |name: &str| folder.path().join("figures").join(name).exists();
+    assert!(left("regret.png") && left("mine.svg") && !left("run-1-regret.png") && !left("run-2-regret.svg"));
 }
 
 #[track_caller]

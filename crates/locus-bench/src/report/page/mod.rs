@@ -18,7 +18,10 @@ pub(super) struct Embedded {
 pub(super) fn render(sections: &[Section], warnings: &[String]) -> String {
     let title = match sections {
         [only] => format!("Report of {}", only.name),
-        _ => format!("Report of {} runs", sections.len()),
+        _ => {
+            let n_folders: usize = sections.iter().map(|section| section.folders.len()).sum();
+            format!("Report of {n_folders} runs")
+        }
     };
     let mut body = String::new();
     let mut contents = String::new();
@@ -56,7 +59,8 @@ fn render_section(section: &Section, is_one_of_many: bool, body: &mut String, co
             return;
         }
         let id = format!("{prefix}{name}");
-        contents.push_str(&format!("<a href=\"#{id}\">{}</a>\n", escaped(title)));
+        let class = if name == "run" { " class=\"run\"" } else { "" };
+        contents.push_str(&format!("<a href=\"#{id}\"{class}>{}</a>\n", escaped(title)));
         body.push_str(&format!("<section id=\"{id}\">\n<h2>{}</h2>\n{content}</section>\n", escaped(title)));
     };
     if is_one_of_many {
