@@ -46,10 +46,11 @@ impl Axis {
         Self::linear(label, (low / step).floor() * step, (high / step).ceil() * step)
     }
 
-    /// From `low` to `high`, with ticks at powers of ten, and between them where there would be fewer than three.
+    /// From `low` to `high`, both positive, with ticks at powers of ten, and between them where there would be fewer than three.
     pub fn log(label: &str, low: f64, high: f64) -> Self {
-        let low = if low > 0.0 && low.is_finite() { low } else { f64::MIN_POSITIVE.sqrt() };
-        let high = if high.is_finite() && high > low { high } else { low * 10.0 };
+        let [low, high] = [low, high].map(|end| end.clamp(1.0 / FARTHEST, FARTHEST));
+        let low = if low.is_nan() { 1.0 } else { low };
+        let high = if high > low * (1.0 + 1e-12) { high } else { low * 10.0 };
         let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
         let ticks_at = |digits: &[f64]| -> Vec<(f64, String)> {
             let values = decades.clone().flat_map(|decade| {
@@ -83,19 +84,27 @@ impl Axis {
     pub fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log if value > 0.0 => (value / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Log if value > 0.0 => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             Scale::Log => -1.0,
         }
     }
 }
 
+/// No axis reaches farther, so that ten times its end and the difference of its ends are numbers still.
+const FARTHEST: f64 = 1e300;
+
+/// The ends of a range in their order, leaving out what is not finite; a range without room for ticks is widened.
 fn ordered(low: f64, high: f64) -> (f64, f64) {
-    match (low.is_finite(), high.is_finite()) {
-        (true, true) if low < high => (low, high),
-        (true, true) if high < low => (high, low),
-        (true, _) => (low - 0.5 * low.abs().max(1.0), low + 0.5 * low.abs().max(1.0)),
-        _ => (0.0, 1.0),
+    let ends =
+        || [low, high].into_iter().filter(|end| end.is_finite()).map(|end| end.clamp(-FARTHEST, FARTHEST));
+    let Some((low, high)) = ends().reduce(f64::min).zip(ends().reduce(f64::max)) else {
+        return (0.0, 1.0);
+    };
+    let size = low.abs().max(high.abs());
+    if high - low > (1e-12 * size).max(1.0 / FARTHEST) {
+        return (low, high);
     }
+    (low - 0.5 * size.max(1.0), low + 0.5 * size.max(1.0))
 }
 
 /// The next of 1, 2, 5, 10, …, whatever the power of ten.

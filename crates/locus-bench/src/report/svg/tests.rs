@@ -107,6 +107,25 @@ pub(crate) fn assert_no_overlap(canvas: &Canvas) {
     }
 }
 
+/// Once an axis up to infinity had ticks until memory ran out.
+#[test]
+fn axes_of_extreme_numbers_have_few_ticks() {
+    let ends = [0.0, 5e-324, 2e-308, 1.0, 1.0 + f64::EPSILON, 1e17, 2e307, f64::MAX, f64::INFINITY, f64::NAN];
+    let ends: Vec<f64> = ends.into_iter().flat_map(|end| [end, -end]).collect();
+    for &low in &ends {
+        for &high in &ends {
+            for axis in [Axis::linear("", low, high), Axis::rounded("", low, high), Axis::log("", low, high)]
+            {
+                let extent = axis.high - axis.low;
+                assert!(extent > 0.0 && extent.is_finite(), "{low} to {high}: {axis:?}");
+                assert!(axis.ticks.len() < 700, "{low} to {high}: {} ticks", axis.ticks.len());
+                assert!(axis.ticks.iter().all(|(_, text)| text.len() < 400), "{low} to {high}");
+                assert!(axis.place(axis.low).abs() < 1e-9 && (axis.place(axis.high) - 1.0).abs() < 1e-9);
+            }
+        }
+    }
+}
+
 proptest! {
     /// Whatever the numbers and names, the picture can be parsed.
     #[test]
