@@ -2,20 +2,8 @@
 
 use multiversion::multiversion;
 
-use super::panel::LANES;
-
-/// eˣ to within two units in the last place. Below 1.2e-38 it is 0: subnormal numbers would slow everything down a hundred
-/// times. Too large gives infinity, NaN stays NaN.
-#[inline(always)]
-pub fn exp_lanes(x: [f32; LANES]) -> [f32; LANES] {
-    let mut y = [0.0; LANES];
-    for lane in 0..LANES {
-        y[lane] = exp(x[lane]);
-    }
-    y
-}
-
-/// Puts eˣ in the place of every x.
+/// Puts eˣ in the place of every x, to within two units in the last place. Below 1.2e-38 it is 0: subnormal numbers would slow
+/// everything down a hundred times. Too large gives infinity, NaN stays NaN.
 #[multiversion(targets = "simd")]
 pub fn exp_slice(values: &mut [f32]) {
     for value in values {

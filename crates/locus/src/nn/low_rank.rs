@@ -37,7 +37,7 @@ impl LowRank {
         self.narrow_factor.extend(self.factor.iter().map(|&entry| entry as f32));
     }
 
-    /// R, as weights [h, h] for noise of h numbers.
+    /// R, as weights [h, h] for noise of h numbers: 0 below the diagonal.
     pub fn weights(&self) -> &[f32] {
         &self.narrow_factor
     }
@@ -63,11 +63,27 @@ impl LowRank {
 /// The upper triangle of WᵀW.
 #[multiversion(targets = "simd")]
 fn gram(weights: &[f32], n: usize, gram: &mut [f64]) {
-    for row in weights.chunks_exact(n) {
-        for i in 0..n {
-            let left = f64::from(row[i]);
-            for (entry, right) in gram[i * n + i..(i + 1) * n].iter_mut().zip(&row[i..]) {
-                *entry += left * f64::from(*right);
+    let mut groups = weights.chunks_exact(GROUP * n);
+    for group in &mut groups {
+        add_gram::<GROUP>(group, n, gram);
+    }
+    for row in groups.remainder().chunks_exact(n) {
+        add_gram::<1>(row, n, gram);
+    }
+}
+
+/// Rows that are added at once, so that what they are added to is read and written once for all.
+const GROUP: usize = 4;
+
+#[inline(always)]
+fn add_gram<const G: usize>(rows: &[f32], n: usize, gram: &mut [f64]) {
+    let rows: [&[f32]; G] = std::array::from_fn(|g| &rows[g * n..(g + 1) * n]);
+    for i in 0..n {
+        let left: [f64; G] = std::array::from_fn(|g| f64::from(rows[g][i]));
+        let right: [&[f32]; G] = std::array::from_fn(|g| &rows[g][i..n]);
+        for (j, entry) in gram[i * n + i..(i + 1) * n].iter_mut().enumerate() {
+            for g in 0..G {
+                *entry += left[g] * f64::from(right[g][j]);
             }
         }
     }
@@ -117,10 +133,25 @@ fn back_substitute(factor: &[f64], solution: &mut [f64], n: usize) {
 #[multiversion(targets = "simd")]
 fn add_product(weights: &[f32], matrix: &[f32], sum: &mut [f32], n: usize) {
     for (weights, sum) in weights.chunks_exact(n).zip(sum.chunks_exact_mut(n)) {
-        for (weight, row) in weights.iter().zip(matrix.chunks_exact(n)) {
-            for (place, entry) in sum.iter_mut().zip(row) {
-                *place += weight * entry;
-            }
+        let (mut groups, mut rows) = (weights.chunks_exact(GROUP), matrix.chunks_exact(GROUP * n));
+        for (weights, rows) in (&mut groups).zip(&mut rows) {
+            add_rows::<GROUP>(weights, rows, sum);
+        }
+        for (weight, row) in groups.remainder().chunks_exact(1).zip(rows.remainder().chunks_exact(n)) {
+            add_rows::<1>(weight, row, sum);
+        }
+    }
+}
+
+/// Adds weighted rows.
+#[inline(always)]
+fn add_rows<const G: usize>(weights: &[f32], rows: &[f32], sum: &mut [f32]) {
+    let n = sum.len();
+    let weights: [f32; G] = std::array::from_fn(|g| weights[g]);
+    let rows: [&[f32]; G] = std::array::from_fn(|g| &rows[g * n..(g + 1) * n]);
+    for (j, place) in sum.iter_mut().enumerate() {
+        for g in 0..G {
+            *place += weights[g] * rows[g][j];
         }
     }
 }

@@ -114,7 +114,12 @@ pub(super) fn vector<S: Simd>(lines: Lines<'_>, line: usize, column: usize) -> S
 
 /// `Y = WᵀX`, finished by the epilogue: W [k, lines], X [k, N], Y [lines, N].
 pub(super) fn product(weights: &[f32], x: Lines<'_>, y: &mut LinesMut<'_>, epilogue: &impl Epilogue) {
-    Product::<_, false>::run(weights, x, y, epilogue);
+    Product::<_, false>::run(weights, false, x, y, epilogue);
+}
+
+/// The same, for weights [k, k] that are 0 below the diagonal: about half of the work.
+pub(super) fn product_upper(weights: &[f32], x: Lines<'_>, y: &mut LinesMut<'_>, epilogue: &impl Epilogue) {
+    Product::<_, false>::run(weights, true, x, y, epilogue);
 }
 
 /// `Y = W·X`, finished by the epilogue: W [lines, k], X [k, N], Y [lines, N].
@@ -124,12 +129,14 @@ pub(super) fn product_backward(
     y: &mut LinesMut<'_>,
     epilogue: &impl Epilogue,
 ) {
-    Product::<_, true>::run(weights, x, y, epilogue);
+    Product::<_, true>::run(weights, false, x, y, epilogue);
 }
 
 /// Weights are [k, lines], or [lines, k] on the way back.
 struct Product<'a, E, const IS_BACKWARD: bool> {
     weights: &'a [f32],
+    /// Whether weights below the diagonal are 0.
+    is_upper: bool,
     x: Lines<'a>,
     y: &'a mut [f32],
     y_stride: usize,
@@ -138,11 +145,11 @@ struct Product<'a, E, const IS_BACKWARD: bool> {
 }
 
 impl<'a, E: Epilogue, const IS_BACKWARD: bool> Product<'a, E, IS_BACKWARD> {
-    fn run(weights: &'a [f32], x: Lines<'a>, y: &'a mut LinesMut<'_>, epilogue: &'a E) {
+    fn run(weights: &'a [f32], is_upper: bool, x: Lines<'a>, y: &'a mut LinesMut<'_>, epilogue: &'a E) {
         let (k, n_lines) = (x.n_features(), y.data.len() / y.stride.max(1));
         assert_eq!(weights.len(), k * n_lines, "weights for {k} inputs and {n_lines} lines");
         assert_eq!(x.n_columns, y.n_columns);
-        Arch::new().dispatch(Self { weights, x, y: y.data, y_stride: y.stride, n_lines, epilogue });
+        Arch::new().dispatch(Self { weights, is_upper, x, y: y.data, y_stride: y.stride, n_lines, epilogue });
     }
 }
 
@@ -211,7 +218,8 @@ impl<E: Epilogue, const IS_BACKWARD: bool> Product<'_, E, IS_BACKWARD> {
             true => &self.weights[(line + r) * k..][..k],
             false => &[],
         });
-        for i in 0..k {
+        let n_terms = if self.is_upper { k.min(line + R) } else { k };
+        for i in 0..n_terms {
             let x_start = i * self.x.stride + column;
             let x = S::as_simd_f32s(&self.x.data[x_start..x_start + V * S::F32_LANES]).0;
             let weights: [f32; R] = match IS_BACKWARD {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use pulp::Simd;
 
 use super::panel::LANES;
-use super::product::{Epilogue, add_outer, product, product_of_one, relu, vector};
+use super::product::{Epilogue, add_outer, product, product_of_one, product_upper, relu, vector};
 use super::sums::add_blocks;
 use super::{Layout, Lines, LinesMut, Panel, sum};
 use crate::Rng;
@@ -35,6 +35,15 @@ pub struct Sharing {
 impl Sharing {
     /// Column by column, nothing is shared.
     pub const ONE_TO_ONE: Self = Self { first: 0, period: usize::MAX };
+}
+
+/// The weights [own, out] of the own inputs.
+#[derive(Clone, Copy, Debug)]
+pub enum OwnWeights<'a> {
+    /// Any.
+    Full(&'a [f32]),
+    /// As many inputs as outputs, and zeros below the diagonal.
+    Upper(&'a [f32]),
 }
 
 /// Adds the base and cuts off below 0.
@@ -104,20 +113,25 @@ impl SharedInput {
     /// y [out, columns] of own inputs o [own, columns] on a base, given the weights of the own inputs.
     pub fn forward(
         &self,
-        weights: &[f32],
+        weights: OwnWeights<'_>,
         own: Lines<'_>,
         base: Lines<'_>,
         sharing: Sharing,
         mut y: LinesMut<'_>,
     ) {
         if own.is_vector() {
+            let (OwnWeights::Full(weights) | OwnWeights::Upper(weights)) = weights;
             product_of_one(weights, own.data, y.data);
             for (place, base) in y.data.iter_mut().zip(base.data) {
                 let sum = *place + base;
                 *place = if sum < 0.0 { 0.0 } else { sum };
             }
         } else {
-            product(weights, own, &mut y, &BaseRelu { base, sharing });
+            let epilogue = BaseRelu { base, sharing };
+            match weights {
+                OwnWeights::Full(weights) => product(weights, own, &mut y, &epilogue),
+                OwnWeights::Upper(weights) => product_upper(weights, own, &mut y, &epilogue),
+            }
         }
     }
 
@@ -188,7 +202,8 @@ mod tests {
         let forward = |parameters: &[f32]| {
             let (mut base, mut y) = (Panel::new(N_OUT, N), Panel::new(N_OUT, n_columns));
             layer.base(parameters, x.all(), base.all_mut());
-            layer.forward(&parameters[layer.own_weights()], own.all(), base.all(), sharing, y.all_mut());
+            let weights = OwnWeights::Full(&parameters[layer.own_weights()]);
+            layer.forward(weights, own.all(), base.all(), sharing, y.all_mut());
             y
         };
 
@@ -254,7 +269,7 @@ mod tests {
         let run = |x: &[f32], own: &[f32], n: usize| {
             let (mut base, mut y) = (Panel::new(N_OUT, n), Panel::new(N_OUT, n));
             layer.base(&parameters, panel(N_SHARED, n, x).all(), base.all_mut());
-            let (weights, own) = (&parameters[layer.own_weights()], panel(N_OWN, n, own));
+            let (weights, own) = (OwnWeights::Full(&parameters[layer.own_weights()]), panel(N_OWN, n, own));
             layer.forward(weights, own.all(), base.all(), Sharing::ONE_TO_ONE, y.all_mut());
             values(&y)
         };
@@ -266,6 +281,30 @@ mod tests {
             let alone = run(&column(&x, c), &column(&own, c), 1);
             for (found, expected) in alone.iter().zip(column(&among, c)) {
                 assert!((found - expected).abs() < 1e-5, "{found}, {expected}");
+            }
+        }
+    }
+
+    /// Sizes around those of the tiles: what is left out of the sums is zeros only.
+    #[test]
+    fn weights_without_a_lower_triangle_give_the_same_in_less_work() {
+        for n_out in [1, 2, 7, 12, 13, 31, 100] {
+            let mut layout = Layout::default();
+            let layer = SharedInput::new(&mut layout, N_SHARED, n_out, n_out);
+            let mut rng = test_rng(6);
+            let mut weights = random(n_out * n_out, &mut rng);
+            for (row, weights) in weights.chunks_exact_mut(n_out).enumerate() {
+                weights[..row].fill(0.0);
+            }
+            for n in [1, N] {
+                let own = panel(n_out, n, &random(n_out * n, &mut rng));
+                let base = panel(n_out, n, &random(n_out * n, &mut rng));
+                let run = |weights: OwnWeights<'_>| {
+                    let mut y = Panel::new(n_out, n);
+                    layer.forward(weights, own.all(), base.all(), Sharing::ONE_TO_ONE, y.all_mut());
+                    values(&y)
+                };
+                assert_eq!(run(OwnWeights::Upper(&weights)), run(OwnWeights::Full(&weights)), "{n_out}, {n}");
             }
         }
     }

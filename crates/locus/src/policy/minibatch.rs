@@ -2,6 +2,7 @@
 
 use crate::Rng;
 use crate::nn::{LANES, Panel};
+use crate::policy::reward_scaling::RewardScale;
 use crate::replay::Replay;
 
 /// N observations, drawn with replacement.
@@ -22,8 +23,8 @@ pub(crate) struct Gathering {
     pub(crate) n_features: usize,
     /// Lines of `inputs` after the contexts; they hold whatever was there.
     pub(crate) n_more_lines: usize,
-    /// Mean and standard deviation by which rewards are standardized.
-    pub(crate) mean_and_std: (f64, f64),
+    /// What rewards are standardized by.
+    pub(crate) scale: RewardScale,
 }
 
 impl Minibatch {
@@ -35,7 +36,7 @@ impl Minibatch {
 
     /// Draws the rows. **Samples.**
     pub(crate) fn gather(&mut self, replay: &Replay, rng: &mut Rng, gathering: Gathering) {
-        let Gathering { n_rows, n_features, n_more_lines, mean_and_std: (mean, std) } = gathering;
+        let Gathering { n_rows, n_features, n_more_lines, scale } = gathering;
         self.inputs.reshape_padded(n_features + n_more_lines, n_rows);
         self.actions.clear();
         self.rewards.clear();
@@ -46,7 +47,7 @@ impl Minibatch {
                 let observation = replay.sample(rng);
                 *context = observation.context;
                 self.actions.push(observation.action);
-                self.rewards.push(((observation.reward - mean) / std) as f32);
+                self.rewards.push(scale.standardize(observation.reward));
             }
             self.inputs.put_rows(first, &contexts[..n_rows]);
         }
@@ -70,7 +71,8 @@ mod tests {
                 replay.push(&Outcome { round: observation, context: &context, action, reward });
             }
             let mut batch = Minibatch::default();
-            let gathering = Gathering { n_rows, n_features, n_more_lines: 2, mean_and_std: (20.0, 10.0) };
+            let scale = RewardScale { mean: 20.0, std: 10.0 };
+            let gathering = Gathering { n_rows, n_features, n_more_lines: 2, scale };
             batch.gather(&replay, &mut Seed::new(1).stream("test", 0), gathering);
             assert_eq!((batch.inputs.n_features(), batch.inputs.n_columns()), (n_features + 2, n_rows));
             assert_eq!((batch.actions.len(), batch.rewards.len()), (n_rows, n_rows));

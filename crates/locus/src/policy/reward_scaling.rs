@@ -1,6 +1,7 @@
 //! The mean and spread of all rewards seen, for models that learn on a scale of their own.
 
 use crate::Error;
+use crate::nn::Panel;
 use crate::save::{Decoder, Encoder};
 
 /// Number, mean and sum of squared deviations of all rewards seen.
@@ -20,10 +21,13 @@ impl RewardScaling {
         self.deviations += deviation * (reward - self.mean);
     }
 
-    /// Mean and standard deviation; 1 where rewards do not differ.
-    pub(super) fn mean_and_std(self) -> (f64, f64) {
+    /// The scale of all rewards seen, or that of the rewards themselves where none is asked for.
+    pub(super) fn scale(self, is_scaled: bool) -> RewardScale {
+        if !is_scaled {
+            return RewardScale::AS_GIVEN;
+        }
         let variance = self.deviations / self.n.max(1) as f64;
-        (self.mean, if variance > 0.0 { variance.sqrt() } else { 1.0 })
+        RewardScale { mean: self.mean, std: if variance > 0.0 { variance.sqrt() } else { 1.0 } }
     }
 
     pub(super) fn encode(self, encoder: &mut Encoder) {
@@ -34,6 +38,32 @@ impl RewardScaling {
 
     pub(super) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         Ok(Self { n: decoder.u64()?, mean: decoder.f64()?, deviations: decoder.f64()? })
+    }
+}
+
+/// What a model's rewards of 0 and 1 mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RewardScale {
+    pub(crate) mean: f64,
+    pub(crate) std: f64,
+}
+
+impl RewardScale {
+    /// Rewards as they are.
+    pub(crate) const AS_GIVEN: Self = Self { mean: 0.0, std: 1.0 };
+
+    /// A reward on the model's scale.
+    pub(super) fn standardize(self, reward: f64) -> f32 {
+        ((reward - self.mean) / self.std) as f32
+    }
+
+    /// The rewards that a net's outputs [A, N] mean: those of a context side by side.
+    pub(super) fn read_rewards(self, outputs: &Panel, rewards: &mut [f64]) {
+        for (column, rewards) in rewards.chunks_exact_mut(outputs.n_features()).enumerate() {
+            for (action, reward) in rewards.iter_mut().enumerate() {
+                *reward = self.mean + self.std * f64::from(outputs.line(action)[column]);
+            }
+        }
     }
 }
 

@@ -7,11 +7,7 @@ const NAME_WIDTH: f64 = 160.0;
 const STRIP: f64 = 44.0;
 
 pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
-    let problems: Vec<&String> = scene
-        .problems()
-        .iter()
-        .filter(|problem| scene.curves.of.keys().any(|(_, of)| of == *problem))
-        .collect();
+    let problems = scene.problems_with_curves();
     if problems.is_empty() {
         return None;
     }

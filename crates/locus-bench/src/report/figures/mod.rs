@@ -77,6 +77,11 @@ impl<'a> Scene<'a> {
     fn problems(&self) -> &[String] {
         &self.cumulative.problems
     }
+
+    fn problems_with_curves(&self) -> Vec<&String> {
+        let has_curves = |problem: &&String| self.curves.of.keys().any(|(_, of)| of == *problem);
+        self.problems().iter().filter(has_curves).collect()
+    }
 }
 
 /// Equal panels in rows.

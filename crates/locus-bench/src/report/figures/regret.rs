@@ -7,11 +7,7 @@ use crate::report::svg::{Anchor, Axis, FAINT, Panel, TextStyle};
 use crate::summary::Statistics;
 
 pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
-    let problems: Vec<&String> = scene
-        .problems()
-        .iter()
-        .filter(|problem| scene.curves.of.keys().any(|(_, of)| of == *problem))
-        .collect();
+    let problems = scene.problems_with_curves();
     let columns = problems.len().clamp(1, 4);
     let width = (WIDTH - 76.0) / columns as f64 - 46.0;
     let grid = Grid { columns, left: 76.0, gap: 46.0, panel: (width, 190.0), top: 34.0, row_gap: 66.0 };

@@ -15,7 +15,7 @@ use crate::nn::{Adam, BayesMlp, BayesMlpWork, LANES, Layout, Normals};
 use crate::policy::FitReport;
 use crate::policy::breakdown::{check_trained, find_breakdown};
 use crate::policy::minibatch::{Gathering, Minibatch};
-use crate::policy::reward_scaling::RewardScaling;
+use crate::policy::reward_scaling::{RewardScale, RewardScaling};
 use crate::policy::settings::{Switch, sizes};
 use crate::policy::thompson::{Breakdown, Plan, RewardModel};
 use crate::replay::Replay;
@@ -148,12 +148,9 @@ impl Bbb {
         Self { parts, parameters, variances, optimizer, scaling, work: Cache::default() }
     }
 
-    /// Mean and standard deviation of the rewards that the model is trained on: what one of its rewards of 0 and 1 means.
-    fn mean_and_std(&self) -> (f64, f64) {
-        match self.parts.config.reward_scaling {
-            Switch::On => self.scaling.mean_and_std(),
-            Switch::Off => (0.0, 1.0),
-        }
+    /// What the model is trained on.
+    fn scale(&self) -> RewardScale {
+        self.scaling.scale(self.parts.config.reward_scaling == Switch::On)
     }
 
     /// Keeps log standard deviations within their bounds; how many were outside.
@@ -201,12 +198,7 @@ impl RewardModel for Bbb {
         batch.set_contexts(contexts, self.parts.shape.n_features, 0);
         let normals = &mut Normals::new(rng);
         self.parts.net.forward(&self.parameters, &self.variances, batch.inputs.all(), 0.0, normals, net);
-        let (mean, std) = self.mean_and_std();
-        for (column, rewards) in rewards.chunks_exact_mut(self.parts.shape.n_actions).enumerate() {
-            for (action, reward) in rewards.iter_mut().enumerate() {
-                *reward = mean + std * f64::from(net.output().line(action)[column]);
-            }
-        }
+        self.scale().read_rewards(net.output(), rewards);
         Ok(())
     }
 
@@ -222,7 +214,7 @@ impl RewardModel for Bbb {
             n_rows: self.parts.config.batch_size as usize,
             n_features: self.parts.shape.n_features,
             n_more_lines: 0,
-            mean_and_std: self.mean_and_std(),
+            scale: self.scale(),
         };
         let mut normals = Normals::new(rng);
         let minibatches = self.parts.config.minibatches;

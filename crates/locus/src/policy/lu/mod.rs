@@ -8,6 +8,7 @@ mod breakdown;
 pub mod config;
 pub mod gauss;
 mod latent;
+mod mixture;
 pub mod model;
 pub mod settings;
 pub mod sivi;

@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::policy::FitReport;
 use crate::policy::minibatch::{Gathering, Minibatch};
-use crate::policy::reward_scaling::RewardScaling;
+use crate::policy::reward_scaling::{RewardScale, RewardScaling};
 use crate::policy::settings::sizes;
 use crate::policy::thompson::{Breakdown, Plan, RewardModel};
 use crate::replay::Replay;
@@ -251,17 +251,12 @@ impl<C: LuConfig> Lu<C> {
     fn gathering(&self) -> Gathering {
         let Shared { batch_size, latent_dim, .. } = self.parts.shared;
         let n_features = self.parts.shape.n_features;
-        Gathering {
-            n_rows: batch_size,
-            n_features,
-            n_more_lines: latent_dim,
-            mean_and_std: self.mean_and_std(),
-        }
+        Gathering { n_rows: batch_size, n_features, n_more_lines: latent_dim, scale: self.scale() }
     }
 
-    /// Mean and standard deviation of the rewards that the model is trained on: what one of its rewards of 0 and 1 means.
-    fn mean_and_std(&self) -> (f64, f64) {
-        if self.parts.shared.is_reward_scaled { self.scaling.mean_and_std() } else { (0.0, 1.0) }
+    /// What the model is trained on.
+    fn scale(&self) -> RewardScale {
+        self.scaling.scale(self.parts.shared.is_reward_scaled)
     }
 
     /// Keeps linear standard deviations above their floor; how many were below.
@@ -307,15 +302,9 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
-        let Shape { n_features, n_actions } = self.parts.shape;
-        work.batch.set_contexts(contexts, n_features, self.parts.shared.latent_dim);
+        work.batch.set_contexts(contexts, self.parts.shape.n_features, self.parts.shared.latent_dim);
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
-        let (mean, std) = self.mean_and_std();
-        for (column, rewards) in rewards.chunks_exact_mut(n_actions).enumerate() {
-            for (action, reward) in rewards.iter_mut().enumerate() {
-                *reward = mean + std * f64::from(work.decoder.output().line(action)[column]);
-            }
-        }
+        self.scale().read_rewards(work.decoder.output(), rewards);
         if rewards.iter().all(|reward| reward.is_finite()) { Ok(()) } else { self.parts.check_forward(work) }
     }
 

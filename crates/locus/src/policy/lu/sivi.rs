@@ -8,14 +8,13 @@
 
 use std::ops::Range;
 
-use multiversion::multiversion;
-
 use super::breakdown::{layers_of, panels_of};
 use super::config::LuSiviConfig;
 use super::latent::{Latent, Noise};
+use super::mixture::MixtureTile;
 use crate::nn::{
-    Activation, InputGradient, LANES, Layout, Lines, LowRank, Mlp, MlpWork, Panel, SharedInput, Sharing,
-    exp_lanes, exp_slice, sum,
+    Activation, InputGradient, LANES, Layout, Lines, LowRank, Mlp, MlpWork, OwnWeights, Panel, SharedInput,
+    Sharing, exp_slice, sum,
 };
 use crate::policy::settings::{Switch, sizes};
 use crate::{Rng, Shape};
@@ -56,8 +55,8 @@ pub struct SiviWork {
     /// ε of the extra draws of a tile [C, K·16].
     extra_noise: Panel,
     extra: Draws,
-    /// log-weights, then weights, of the extra draws of a tile.
-    weights: Vec<[f32; LANES]>,
+    /// What share each extra draw of a tile has in the mixture.
+    shares: Vec<[f32; LANES]>,
     /// In training with low-rank noise: what stands in for the noise's weights.
     pub(super) low_rank: Option<LowRank>,
 }
@@ -78,9 +77,6 @@ struct Draws {
     rest: MlpWork,
 }
 
-/// Weights of the mixture below this are taken for 0. It changes no sum, and keeps subnormal numbers out.
-const NEGLIGIBLE: f32 = 1e-18;
-
 impl Sivi {
     /// ψ [H, columns] of noise on the base; it is then `draws.rest`'s output.
     fn psi(
@@ -93,7 +89,10 @@ impl Sivi {
         draws: &mut Draws,
     ) {
         draws.hidden.reshape_like(self.first.n_out(), noise.all());
-        let weights = low_rank.map_or(&parameters[self.first.own_weights()], LowRank::weights);
+        let weights = match low_rank {
+            Some(low_rank) => OwnWeights::Upper(low_rank.weights()),
+            None => OwnWeights::Full(&parameters[self.first.own_weights()]),
+        };
         self.first.forward(weights, noise.all(), base.all(), sharing, draws.hidden.all_mut());
         self.rest.forward(parameters, draws.hidden.all(), &mut draws.rest);
     }
@@ -207,7 +206,6 @@ impl Latent for Sivi {
         work.base_gradient.fill(0.0);
         work.log_std_gradient.reshape_like(latent_dim, x);
         work.extra_noise.reshape(work.noise_len(self, x.n_features()), n_draws * LANES);
-        work.weights.resize(n_draws, [0.0; LANES]);
         let outputs: f64 = work.scale.output().runs().map(|output| f64::from(sum(output))).sum();
         let mut log_q = -f64::from(self.std_factor) * outputs - n as f64 * ((n_draws + 1) as f64).ln();
         for first in (0..n).step_by(LANES) {
@@ -216,22 +214,19 @@ impl Latent for Sivi {
             let sharing = Sharing { first, period: LANES };
             let SiviWork { low_rank, extra_noise, base, extra, .. } = work;
             self.psi(parameters, low_rank.as_ref(), extra_noise, base, sharing, extra);
-            let (psi, psi_gradient) = work.extra.rest.output_and_gradient();
-            let log_sums = mixture(
-                MixtureTile {
-                    first,
-                    n_rows,
-                    weight,
-                    psi,
-                    z: &work.z,
-                    inverse_std: &work.inverse_std,
-                    latent_noise: &work.latent_noise,
-                },
+            let (psi, psi_gradient) = extra.rest.output_and_gradient();
+            let tile = MixtureTile {
+                first,
+                n_rows,
+                psi,
+                z: &work.z,
+                inverse_std: &work.inverse_std,
+                latent_noise: &work.latent_noise,
                 psi_gradient,
-                dz,
-                &mut work.log_std_gradient,
-                &mut work.weights,
-            );
+                dz: &mut *dz,
+                log_std_gradient: &mut work.log_std_gradient,
+            };
+            let log_sums = tile.differentiate(weight, &mut work.shares);
             log_q += log_sums[..n_rows].iter().map(|&sum| f64::from(sum)).sum::<f64>();
             let SiviWork { low_rank, extra_noise, extra, base_gradient, .. } = work;
             let low_rank = low_rank.as_mut();
@@ -306,108 +301,4 @@ impl Latent for Sivi {
         layers.extend(layers_of("latent scale", 1, &self.scale));
         layers
     }
-}
-
-/// The 16 rows of a tile, from row `first` on.
-#[derive(Clone, Copy)]
-struct MixtureTile<'a> {
-    first: usize,
-    n_rows: usize,
-    weight: f32,
-    /// [H, K·16]
-    psi: &'a Panel,
-    /// [H, N]
-    z: &'a Panel,
-    inverse_std: &'a Panel,
-    latent_noise: &'a Panel,
-}
-
-/// log Σₖ exp(−½‖(z − ψ⁽ᵏ⁾)/σ‖²) of every row, k from 0, and the gradients of `weight` times that: those of ψ are stored, that
-/// of z is added to `dz`, that of log σ for fixed z is stored.
-#[multiversion(targets = "simd")]
-fn mixture(
-    tile: MixtureTile<'_>,
-    psi_gradient: &mut Panel,
-    dz: &mut Panel,
-    log_std_gradient: &mut Panel,
-    weights: &mut [[f32; LANES]],
-) -> [f32; LANES] {
-    let MixtureTile { first, n_rows, weight, psi, z, inverse_std, latent_noise } = tile;
-    let latent_dim = psi.n_features();
-    // Log-weights; component 0 has (z − ψ)/σ = e.
-    let mut own = [0.0; LANES];
-    weights.fill([0.0; LANES]);
-    for h in 0..latent_dim {
-        let (z, inverse, noise) =
-            (z.lanes(h, first), inverse_std.lanes(h, first), latent_noise.lanes(h, first));
-        for lane in 0..LANES {
-            own[lane] -= 0.5 * noise[lane] * noise[lane];
-        }
-        let (psi, _) = psi.line(h).as_chunks::<LANES>();
-        for (psi, weight) in psi.iter().zip(weights.iter_mut()) {
-            for lane in 0..LANES {
-                let deviation = (z[lane] - psi[lane]) * inverse[lane];
-                weight[lane] -= 0.5 * deviation * deviation;
-            }
-        }
-    }
-    let mut highest = own;
-    for weight in weights.iter() {
-        for lane in 0..LANES {
-            highest[lane] = if weight[lane] > highest[lane] { weight[lane] } else { highest[lane] };
-        }
-    }
-    let mut sums = [0.0; LANES];
-    for lane in 0..LANES {
-        own[lane] -= highest[lane];
-    }
-    let own = exp_lanes(own);
-    for lane in 0..LANES {
-        sums[lane] += own[lane];
-    }
-    for weight in weights.iter_mut() {
-        for lane in 0..LANES {
-            weight[lane] -= highest[lane];
-        }
-        *weight = exp_lanes(*weight);
-        for lane in 0..LANES {
-            weight[lane] = if weight[lane] < NEGLIGIBLE { 0.0 } else { weight[lane] };
-            sums[lane] += weight[lane];
-        }
-    }
-    // Shares of the mixture, times the weight of log q in the loss; rows that are padding have none.
-    let mut scale = [0.0; LANES];
-    for lane in 0..n_rows {
-        scale[lane] = weight / sums[lane];
-    }
-    for share in weights.iter_mut() {
-        for lane in 0..LANES {
-            share[lane] = if lane < n_rows { share[lane] * scale[lane] } else { 0.0 };
-        }
-    }
-    for h in 0..latent_dim {
-        let (z, inverse) = (z.lanes(h, first), inverse_std.lanes(h, first));
-        let (mut z_gradient, mut std_gradient) = ([0.0; LANES], [0.0; LANES]);
-        let (psi, _) = psi.line(h).as_chunks::<LANES>();
-        let (gradients, _) = psi_gradient.line_mut(h).as_chunks_mut::<LANES>();
-        for ((psi, gradient), share) in psi.iter().zip(gradients).zip(weights.iter()) {
-            for lane in 0..LANES {
-                let deviation = (z[lane] - psi[lane]) * inverse[lane];
-                let shared = share[lane] * deviation;
-                gradient[lane] = shared * inverse[lane];
-                z_gradient[lane] += gradient[lane];
-                std_gradient[lane] += shared * deviation;
-            }
-        }
-        let dz = dz.lanes_mut(h, first);
-        for lane in 0..LANES {
-            dz[lane] -= z_gradient[lane];
-        }
-        *log_std_gradient.lanes_mut(h, first) = std_gradient;
-    }
-    let mut log_sums = [0.0; LANES];
-    for lane in 0..LANES {
-        log_sums[lane] = highest[lane] + libm::logf(sums[lane]);
-    }
-    log_sums
 }

@@ -26,6 +26,7 @@ use super::FitReport;
 use super::linear_heads::LinearHeads;
 use super::minibatch::Gathering;
 use super::registry::Registered;
+use super::reward_scaling::RewardScale;
 use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
 use crate::linear::{Block, LinearPosterior};
 use crate::nn::{Panel, RmsProp, clip_by_global_norm};
@@ -95,7 +96,7 @@ impl NeuralLinear {
             n_rows: self.config.batch_size as usize,
             n_features: self.n_features,
             n_more_lines: 0,
-            mean_and_std: (0.0, 1.0),
+            scale: RewardScale::AS_GIVEN,
         };
         let mut total = 0.0;
         for _ in 0..self.config.minibatches {

@@ -15,6 +15,7 @@ use super::flow::{Flow, FlowWork, Particles};
 use crate::nn::{LANES, Panel, Stack, StackWork};
 use crate::policy::FitReport;
 use crate::policy::minibatch::{Gathering, Minibatch};
+use crate::policy::reward_scaling::RewardScale;
 use crate::policy::thompson::{Breakdown, Plan, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
@@ -199,7 +200,7 @@ impl RewardModel for PiTsDgf {
             n_rows: self.batch_size,
             n_features: self.stack.n_in,
             n_more_lines: 0,
-            mean_and_std: (0.0, 1.0),
+            scale: RewardScale::AS_GIVEN,
         };
         let (mut total, mut interventions) = (0.0, 0);
         for _ in 0..self.minibatches {
