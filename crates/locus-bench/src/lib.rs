@@ -14,6 +14,7 @@ pub mod suite;
 
 pub mod paper;
 pub mod report;
+pub mod status;
 pub mod summary;
 
 pub use error::Error;

@@ -58,6 +58,8 @@ pub struct TrialResult {
     pub seconds_choosing: f64,
     /// Wall seconds that the policy took to learn, over all steps.
     pub seconds_learning: f64,
+    /// How often a guard changed a number so that training could go on, over all steps.
+    pub interventions: u64,
 }
 
 impl TrialResult {
@@ -130,6 +132,7 @@ pub fn run_trial(
         let fit = policy.learn(Outcome { round, context, action: found, reward }).map_err(failed)?;
         result.seconds_learning += before.elapsed().as_secs_f64();
 
+        result.interventions += fit.interventions;
         result.regrets.push(regret);
         result.actions.push(found as u32);
         observer.stepped(&Step { round, context, choice, reward, regret, fit });

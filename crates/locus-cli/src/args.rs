@@ -22,6 +22,7 @@ Examples:
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
   locus report runs/quick                     the same as a page with figures
+  locus status runs/paper                     how far a run is, while it goes on
   locus policies lin-full-post                every setting with its range
   locus bench --problems wheel --policies 'lin-full-post[prior_precision=1]'
 
@@ -40,6 +41,11 @@ pub(crate) enum Command {
     /// beside it as SVG and PNG. Folders of one seed, number of steps and data are compared with each other; others are
     /// shown apart.
     Report(ReportArgs),
+    /// Show how far a run is that another process is at, or that has stopped
+    ///
+    /// Trials done, mean so far and time left for each policy on each problem, and whether a process is at work. From the
+    /// records alone: the run is not disturbed.
+    Status(StatusArgs),
     /// List the problems
     Problems,
     /// List the policies, with every setting, its range, default and source
@@ -129,6 +135,26 @@ pub(crate) struct ReportArgs {
     /// The page, if it ends in .html, or its folder; figures/ goes beside the page [default: the folder, if it is one]
     #[arg(long, value_name = "FILE.html|DIR")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// The runs' folders
+    #[arg(required = true, value_name = "OUT")]
+    pub(crate) outs: Vec<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: StatusFormat,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum StatusFormat {
+    /// For a terminal
+    Text,
+    /// For a page
+    Markdown,
+    /// One row per folder, problem and policy
+    Csv,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -12,7 +12,7 @@ use locus_bench::problem::{self, Loaded};
 use locus_bench::record::{TrialRow, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
-use locus_bench::summary::{Format, Metric, Table};
+use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
 
 use crate::args::{BenchArgs, DEFAULT_SUITE, TableArgs};
 use crate::output::{print, tell};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
         print(&describe(&estimate, experiment.jobs))?;
         return Ok(0);
     }
-    let watcher = Arc::new(Watcher::new(experiment.steps));
+    let watcher = Arc::new(Watcher::new());
     let stop = stop_on_ctrl_c(Arc::clone(&watcher))?;
     let outcome = experiment.run(&*watcher, &stop);
     watcher.finish();
@@ -241,6 +241,7 @@ fn show(
     const FAILURES_SHOWN: usize = 10;
     let out = experiment.out.display();
     let rows = read_trials(&experiment.out).context("the run left nothing to show")?;
+    let seconds = seconds_in_words(&rows);
     let (rows, others): (Vec<TrialRow>, Vec<TrialRow>) =
         rows.into_iter().partition(|row| experiment.concerns(&row.id));
     let RunOutcome { ran, skipped, failed, interrupted, .. } = outcome;
@@ -264,6 +265,7 @@ fn show(
     if *interrupted {
         text.push_str("interrupted: the same command goes on where this one stopped\n");
     }
+    text.push_str(&format!("seconds of all trials in this folder: {seconds}\n"));
     text.push_str(&format!("in {out}: trials.csv, curves/, run.json, summary.md\n"));
     match written {
         Some(Ok(written)) => text.push_str(&format!("{}\n", report::describe(written))),
@@ -282,6 +284,7 @@ fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
     let in_handler = Arc::clone(&stop);
     ctrlc::set_handler(move || {
         if in_handler.load(Ordering::Relaxed) {
+            watcher.leave();
             std::process::exit(i32::from(INTERRUPTED));
         }
         // Said before it is done: once the run knows, the process may end at any moment.

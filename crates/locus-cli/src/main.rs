@@ -7,10 +7,13 @@
 mod args;
 mod bench;
 mod data;
+mod layout;
 mod listing;
 mod output;
 mod progress;
 mod report;
+mod screen;
+mod status;
 mod words;
 
 use std::process::ExitCode;
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Table(args) => bench::table(&args),
         Command::Report(args) => report::run(&args),
+        Command::Status(args) => status::run(&args),
         Command::Problems => listing::problems(),
         Command::Policies { ids } => listing::policies(&ids),
         Command::Data(args) => data::list(&args),

@@ -16,6 +16,31 @@ pub(crate) fn rough_duration(seconds: f64) -> String {
     }
 }
 
+/// A time that is shown again and again, as short as it can be.
+pub(crate) fn short_duration(seconds: f64) -> String {
+    let (minute, hour, day) = (60.0, 3600.0, 86_400.0);
+    let parts = |large: f64, small: f64| {
+        let n_small = (seconds / small).round();
+        let n_large = (n_small * small / large).floor();
+        (n_large, n_small - n_large * (large / small))
+    };
+    match seconds {
+        // Whatever is not known or cannot be is not shown as a number.
+        seconds if !seconds.is_finite() || seconds < 0.0 => "?".to_owned(),
+        seconds if seconds > 0.0 && seconds < 0.5 => "<1 s".to_owned(),
+        seconds if seconds < 89.5 => format!("{seconds:.0} s"),
+        seconds if seconds < 89.5 * minute => format!("{:.0} min", seconds / minute),
+        seconds if seconds < 47.5 * hour => {
+            let (hours, minutes) = parts(hour, minute);
+            format!("{hours} h {minutes} min")
+        }
+        _ => {
+            let (days, hours) = parts(day, hour);
+            format!("{days} d {hours} h")
+        }
+    }
+}
+
 /// A time that was measured, with the digits that tell something.
 pub(crate) fn measured_duration(seconds: f64) -> String {
     match seconds {
@@ -46,6 +71,22 @@ mod tests {
             (5400.0, "about 1.5 hours"),
         ] {
             assert_eq!(rough_duration(seconds), expected);
+        }
+        for (seconds, expected) in [
+            (0.0, "0 s"),
+            (0.1, "<1 s"),
+            (0.6, "1 s"),
+            (89.4, "89 s"),
+            (89.6, "1 min"),
+            (5369.0, "89 min"),
+            (5370.0, "1 h 30 min"),
+            (7199.0, "2 h 0 min"),
+            (90_061.0, "25 h 1 min"),
+            (190_000.0, "2 d 5 h"),
+            (f64::NAN, "?"),
+            (f64::INFINITY, "?"),
+        ] {
+            assert_eq!(short_duration(seconds), expected);
         }
         assert_eq!(
             [0.000_04, 0.0123, 0.1, 12.345, 712.4].map(measured_duration),

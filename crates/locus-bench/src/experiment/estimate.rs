@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use locus::PolicySpec;
 
+use super::pace::wall_seconds;
 use super::plan::{Job, Prepared};
 use super::run::without_panic;
 use super::{BuildPolicy, Experiment, Plan};
@@ -55,8 +56,7 @@ impl Experiment {
                 Err(error) => unknown.push(format!("{} on {}: {error}", job.id.policy, job.id.problem)),
             }
         }
-        // However many threads there are, the longest trial runs on one.
-        Ok(Estimate { plan: prepared.plan, seconds: longest.max(total / self.jobs as f64), unknown })
+        Ok(Estimate { plan: prepared.plan, seconds: wall_seconds(total, longest, self.jobs), unknown })
     }
 
     fn probe(&self, prepared: &Prepared, job: &Job, build: &BuildPolicy<'_>) -> Result<f64, Error> {
@@ -67,7 +67,7 @@ impl Experiment {
         let mut policy = build(spec, problem.shape(), job.id.policy_seed(self.seed))
             .map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
         let result = run_trial(&sequence, &mut *policy, &mut (), &AtomicBool::new(false))?;
-        Ok(seconds(&Measured::from(&result)) * self.steps as f64 / steps as f64)
+        Ok(Measured::from(&result).seconds() * self.steps as f64 / steps as f64)
     }
 }
 
@@ -78,10 +78,6 @@ fn recorded_seconds(prepared: &Prepared, job: &Job) -> Option<f64> {
         .iter()
         .filter(|row| row.id.problem == job.id.problem && row.id.policy == job.id.policy)
         .filter_map(|row| row.outcome.as_ref().ok());
-    let all: Vec<f64> = of_this_kind.map(seconds).collect();
+    let all: Vec<f64> = of_this_kind.map(Measured::seconds).collect();
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-}
-
-fn seconds(measured: &Measured) -> f64 {
-    measured.seconds_choosing + measured.seconds_learning
 }

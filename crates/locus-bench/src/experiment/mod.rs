@@ -1,14 +1,17 @@
 //! Many trials: policies × problems × trials, in parallel, resumed where an earlier run ended.
 //!
 //! An [`Experiment`] is plain data. [`Experiment::plan`] says what is missing, [`Experiment::estimate`] how long
-//! that takes, and [`Experiment::run`] does it. Which thread runs a trial, and when, changes nothing in its
-//! result.
+//! that takes, and [`Experiment::run`] does it, in the order that `queue` finds best. Which thread runs a trial, and when,
+//! changes nothing in its result. [`Standing`] says how far a run has come.
 
 mod estimate;
+mod pace;
 mod plan;
 mod progress;
+mod queue;
 mod run;
 mod sequences;
+mod standing;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -23,6 +26,7 @@ pub use estimate::Estimate;
 pub use plan::{Plan, Warning};
 pub use progress::Progress;
 pub use run::RunOutcome;
+pub use standing::{KindStanding, Standing};
 
 /// What to run, and where to write it.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use locus::PolicySpec;
 
-use super::Experiment;
+use super::{Experiment, Standing};
 use crate::Error;
 use crate::problem::Loaded;
 use crate::record::{
@@ -17,12 +17,14 @@ use crate::trial::{TrialId, sequence_seed};
 /// What a run would do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The trials to run, in this order.
+    /// The trials to run. In which order is decided while they run, as it becomes known how long they take.
     pub missing: Vec<TrialId>,
     /// How many of the trials asked for are done.
     pub done: usize,
     /// How many of the missing ones failed before.
     pub retried: usize,
+    /// How far the folder is in what was asked for.
+    pub standing: Standing,
     /// What whoever runs it should know.
     pub warnings: Vec<Warning>,
 }
@@ -136,23 +138,34 @@ impl Experiment {
             warnings.push(Warning::TornRow);
         }
 
-        let rewritten =
-            (is_new || recorded.is_torn || failed_before > 0 || recorded.rows.is_empty()).then(|| {
-                let again: HashSet<&TrialId> = jobs.iter().map(|job| &job.id).collect();
-                let rows = recorded.rows.iter().filter(|row| !again.contains(&row.id)).cloned().collect();
-                Trials { rows, is_torn: false }
-            });
+        let is_whole = !(is_new || recorded.is_torn || recorded.is_of_old || recorded.rows.is_empty());
+        let rewritten = (!is_whole || failed_before > 0).then(|| {
+            let again: HashSet<&TrialId> = jobs.iter().map(|job| &job.id).collect();
+            let rows = recorded.rows.iter().filter(|row| !again.contains(&row.id)).cloned().collect();
+            Trials { rows, ..Trials::default() }
+        });
+        let mut standing = self.standing(&policies);
+        // Those that failed are tried again.
+        recorded.rows.iter().filter(|row| row.outcome.is_ok()).for_each(|row| standing.record(row));
         let plan = Plan {
             missing: jobs.iter().map(|job| job.id.clone()).collect(),
             done: n_asked - jobs.len(),
             retried: failed_before,
+            standing,
             warnings,
         };
         Ok(Prepared { plan, jobs, policies, run, recorded, rewritten })
     }
 
-    /// All trials, trial by trial, so that a run cut short has compared all policies on all problems; and the
-    /// policies of one trial together, so that its sequence is made once and soon let go.
+    /// Nothing has run yet.
+    fn standing(&self, policies: &[PolicySpec]) -> Standing {
+        let names = policies.iter().map(ToString::to_string).collect();
+        let problem = |loaded: &Loaded| (loaded.problem.name().to_owned(), loaded.problem.shape().n_features);
+        let problems = self.problems.iter().map(problem).collect();
+        Standing::new(names, problems, self.steps, self.jobs, |_, _| self.trials)
+    }
+
+    /// All trials, trial by trial.
     fn all_jobs(&self, policies: &[PolicySpec]) -> Vec<Job> {
         let mut jobs = Vec::new();
         for trial in 0..self.trials {
@@ -191,6 +204,8 @@ impl Experiment {
             version: VERSION.to_owned(),
             suite: self.suite.clone(),
             command: self.command.clone(),
+            policies: run.policies.iter().map(|record| record.policy.clone()).collect(),
+            problems: run.problems.iter().map(|record| record.name.clone()).collect(),
             trials: self.trials,
             jobs: self.jobs,
             machine: Machine::here(),

@@ -1,7 +1,7 @@
 //! Carrying out a plan on several threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -9,6 +9,7 @@ use locus::PolicySpec;
 
 use super::plan::{Job, Prepared};
 use super::progress::Watch;
+use super::queue::Queue;
 use super::sequences::Sequences;
 use super::{BuildPolicy, Experiment, Progress, Warning};
 use crate::Error;
@@ -55,12 +56,12 @@ impl Experiment {
         let crew = Crew {
             experiment: self,
             sequences: Sequences::new(&jobs),
+            queue: Mutex::new(Queue::new(&jobs, plan.standing.pace().clone(), self.jobs)),
             jobs,
             policies,
             build,
             progress,
             folder,
-            next: AtomicUsize::new(0),
             halt: Halt { asked: stop, broken: AtomicBool::new(false) },
             tally: Mutex::default(),
         };
@@ -88,8 +89,8 @@ struct Crew<'a> {
     progress: &'a dyn Progress,
     folder: Folder,
     sequences: Sequences,
-    /// The first job that nobody has taken.
-    next: AtomicUsize,
+    /// The jobs that nobody has taken.
+    queue: Mutex<Queue>,
     halt: Halt<'a>,
     tally: Mutex<Tally>,
 }
@@ -117,7 +118,7 @@ impl Stop for Halt<'_> {
 impl Crew<'_> {
     fn work(&self) {
         while !self.halt.is_set()
-            && let Some(job) = self.jobs.get(self.next.fetch_add(1, Ordering::Relaxed))
+            && let Some(job) = self.next_job()
         {
             self.progress.started(&job.id);
             let result = match without_panic(|| self.run_job(job)) {
@@ -136,6 +137,9 @@ impl Crew<'_> {
                 self.tally().broken.get_or_insert(error);
                 return;
             }
+            if let Ok(measured) = &row.outcome {
+                self.queue().measure(job, measured.seconds());
+            }
             self.progress.finished(&row);
             let mut tally = self.tally();
             match row.outcome {
@@ -143,6 +147,12 @@ impl Crew<'_> {
                 Err(_) => tally.failed.push(row),
             }
         }
+    }
+
+    /// A function of its own, so that the queue is not held while the job runs.
+    fn next_job(&self) -> Option<&Job> {
+        let index = self.queue().take()?;
+        self.jobs.get(index)
     }
 
     fn run_job(&self, job: &Job) -> Result<TrialResult, Error> {
@@ -158,6 +168,10 @@ impl Crew<'_> {
         let mut policy = (self.build)(&self.policies[job.policy], problem.shape(), job.id.policy_seed(*seed))
             .map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
         run_trial(sequence, &mut *policy, &mut Watch::new(self.progress, &job.id), &self.halt)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tally(&self) -> MutexGuard<'_, Tally> {

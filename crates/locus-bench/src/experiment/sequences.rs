@@ -11,7 +11,7 @@ type Key = (usize, usize);
 /// Made by the first policy that needs it, while the others wait.
 type Slot = Arc<OnceLock<Result<Sequence, String>>>;
 
-/// Holds at most one sequence more than there are threads, for the policies of a trial run one after another.
+/// Holds those of about two trials of every problem, for trials go level by level (see `queue`).
 pub(super) struct Sequences {
     slots: Mutex<HashMap<Key, (Slot, usize)>>,
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::curves::write_curves;
 use super::trials::{TrialRow, Trials};
-use super::{RUN_FILE, RunFile, TRIALS_FILE};
+use super::{LOCK_FILE, RUN_FILE, RunFile, TRIALS_FILE};
 use crate::Error;
 use crate::trial::TrialResult;
 
@@ -29,7 +29,7 @@ impl Folder {
     /// Creates the folder where it does not exist, and locks it. Does not wait.
     pub(crate) fn lock(out: &Path) -> Result<Self, Error> {
         create_folder(out)?;
-        let path = out.join(".lock");
+        let path = out.join(LOCK_FILE);
         let failed = |cause| Error::OutFile { doing: "lock", path: path.clone(), cause };
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         match lock.try_lock() {
@@ -40,7 +40,7 @@ impl Folder {
     }
 
     /// Writes what is run, then opens `trials.csv` for more rows. The file is rewritten where `rewritten` says
-    /// how: without a torn line, without the failures that are tried again.
+    /// how: without a torn line, without the failures that are tried again, with the columns of today.
     pub(crate) fn begin(&self, run: &RunFile, rewritten: Option<&Trials>) -> Result<(), Error> {
         replace_file_durably(&self.out.join(RUN_FILE), run.to_json().as_bytes())?;
         let path = self.out.join(TRIALS_FILE);
@@ -135,6 +135,7 @@ mod tests {
             simple_regret: 0.5,
             seconds_choosing: 0.0,
             seconds_learning: 0.0,
+            interventions: Some(0),
         });
         TrialRow { id, seed: 0, steps: 2, outcome, version: "0.1.0".to_owned() }
     }

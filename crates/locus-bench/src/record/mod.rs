@@ -21,6 +21,7 @@ mod curves;
 mod folder;
 mod run_file;
 mod trials;
+mod worker;
 
 pub use curves::{CurvePaths, curve_paths, safe_name};
 pub(crate) use folder::{Folder, create_folder, replace_file};
@@ -28,11 +29,14 @@ pub(crate) use run_file::sequence_checksum;
 pub use run_file::{FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, Session, read_run};
 pub use trials::{COLUMNS, Measured, TrialRow, read_readable_trials, read_trials};
 pub(crate) use trials::{Trials, read_all_trials};
+pub use worker::{Worker, worker};
 
 /// The file with one row for each trial, within OUT.
 pub const TRIALS_FILE: &str = "trials.csv";
 /// The file that says what was run, within OUT.
 pub const RUN_FILE: &str = "run.json";
+/// The file that the process that writes holds locked, within OUT.
+const LOCK_FILE: &str = ".lock";
 /// The folder of the arrays, within OUT.
 pub const CURVES_FOLDER: &str = "curves";
 /// The tables, within OUT.

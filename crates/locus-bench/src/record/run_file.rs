@@ -79,6 +79,12 @@ pub struct Session {
     pub suite: String,
     /// The command line, word by word.
     pub command: Vec<String>,
+    /// The policies that were asked for, in canonical form; earlier versions did not say.
+    #[serde(default)]
+    pub policies: Vec<String>,
+    /// The problems that were asked for; earlier versions did not say.
+    #[serde(default)]
+    pub problems: Vec<String>,
     /// How many trials were asked for.
     pub trials: usize,
     /// How many threads ran them.
@@ -327,7 +333,9 @@ mod tests {
         let mut asked = RunFile::new(1, 10);
         let machine = Machine::here();
         let (version, suite) = ("0.1.0".to_owned(), "quick".to_owned());
-        asked.sessions = vec![Session { version, suite, command: vec![], trials: 1, jobs: 2, machine }];
+        let (command, policies, problems) = Default::default();
+        asked.sessions =
+            vec![Session { version, suite, command, policies, problems, trials: 1, jobs: 2, machine }];
         let once = RunFile::new(1, 10).extended(asked.clone(), Path::new("out")).unwrap();
         let mut twice = once.extended(asked.clone(), Path::new("out")).unwrap();
         assert_eq!(twice.sessions.len(), 1);

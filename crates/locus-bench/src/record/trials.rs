@@ -3,6 +3,10 @@
 //! A row never spans lines (line breaks in an error become ` / `), so whatever follows the last line break is a
 //! row that was torn, and nothing else can be. Anything odd before it is an error with its line number: rows
 //! are results of hours, not to be thrown away on a guess.
+//!
+//! The header says which columns follow. A file from before [`INTERVENTIONS`] were counted is read as one whose rows leave
+//! that column empty, and becomes such a file when a run goes on in its folder; older versions of Locus refuse it then,
+//! by its header.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,7 +18,7 @@ use crate::Error;
 use crate::trial::{TrialId, TrialResult};
 
 /// The columns of `trials.csv`.
-pub const COLUMNS: [&str; 11] = [
+pub const COLUMNS: [&str; 12] = [
     "problem",
     "policy",
     "trial",
@@ -24,9 +28,17 @@ pub const COLUMNS: [&str; 11] = [
     "simple_regret",
     "seconds_choosing",
     "seconds_learning",
+    INTERVENTIONS,
     "version",
     "error",
 ];
+
+/// The column that files of earlier versions lack.
+const INTERVENTIONS: &str = "interventions";
+/// Places of columns that are checked or filled in.
+const INTERVENTIONS_PLACE: usize = 9;
+const VERSION_PLACE: usize = 10;
+const ERROR_PLACE: usize = 11;
 
 /// A trial that ended, well or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +66,15 @@ pub struct Measured {
     pub seconds_choosing: f64,
     /// Wall seconds that the policy took to learn.
     pub seconds_learning: f64,
+    /// How often a guard changed a number so that training could go on; earlier versions did not count.
+    pub interventions: Option<u64>,
+}
+
+impl Measured {
+    /// Wall seconds that the policy took, choosing and learning.
+    pub fn seconds(&self) -> f64 {
+        self.seconds_choosing + self.seconds_learning
+    }
 }
 
 impl From<&TrialResult> for Measured {
@@ -63,6 +84,7 @@ impl From<&TrialResult> for Measured {
             simple_regret: result.simple_regret(),
             seconds_choosing: result.seconds_choosing,
             seconds_learning: result.seconds_learning,
+            interventions: Some(result.interventions),
         }
     }
 }
@@ -77,6 +99,7 @@ impl TrialRow {
             Err(_) => Default::default(),
         };
         let error = self.outcome.as_ref().err().map(|error| single_line(error)).unwrap_or_default();
+        let interventions = self.outcome.as_ref().ok().and_then(|measured| measured.interventions);
         let [cumulative, simple, choosing, learning] = numbers;
         line(&[
             self.id.problem.clone(),
@@ -88,44 +111,83 @@ impl TrialRow {
             simple,
             choosing,
             learning,
+            interventions.map(|number| number.to_string()).unwrap_or_default(),
             self.version.clone(),
             error,
         ])
     }
 
-    fn parse(fields: &csv::StringRecord) -> Result<Self, String> {
-        if fields.len() != COLUMNS.len() {
-            return Err(format!("found {} fields, expected {}", fields.len(), COLUMNS.len()));
+    fn parse(fields: &csv::StringRecord, layout: Layout) -> Result<Self, String> {
+        if fields.len() != layout.n_columns() {
+            return Err(format!("found {} fields, expected {}", fields.len(), layout.n_columns()));
         }
+        let fields = &layout.completed(fields);
         let invalid = |column: usize, expected: &str| {
             format!("`{}` is `{}`, expected {expected}", COLUMNS[column], &fields[column])
         };
         let whole = |column: usize| fields[column].parse().map_err(|_| invalid(column, "a whole number"));
+        let count = |column: usize| fields[column].parse().map_err(|_| invalid(column, "a whole number"));
         let real = |column: usize| {
             let number = fields[column].parse::<f64>().ok().filter(|number| number.is_finite());
             number.ok_or_else(|| invalid(column, "a finite number"))
         };
-        for column in [0, 1, 9] {
+        for column in [0, 1, VERSION_PLACE] {
             if fields[column].is_empty() {
                 return Err(invalid(column, "a name"));
             }
         }
-        let outcome = if fields[10].is_empty() {
+        let outcome = if fields[ERROR_PLACE].is_empty() {
+            let is_counted = !fields[INTERVENTIONS_PLACE].is_empty();
             Ok(Measured {
                 cumulative_regret: real(5)?,
                 simple_regret: real(6)?,
                 seconds_choosing: real(7)?,
                 seconds_learning: real(8)?,
+                interventions: is_counted.then(|| count(INTERVENTIONS_PLACE)).transpose()?,
             })
         } else {
-            match (5..9).find(|&column| !fields[column].is_empty()) {
+            match (5..=INTERVENTIONS_PLACE).find(|&column| !fields[column].is_empty()) {
                 Some(column) => return Err(invalid(column, "nothing, since the trial failed")),
-                None => Err(fields[10].to_owned()),
+                None => Err(fields[ERROR_PLACE].to_owned()),
             }
         };
         let id = TrialId { problem: fields[0].to_owned(), policy: fields[1].to_owned(), trial: whole(2)? };
-        let seed = fields[3].parse().map_err(|_| invalid(3, "a whole number"))?;
-        Ok(Self { id, seed, steps: whole(4)?, outcome, version: fields[9].to_owned() })
+        let (seed, steps, version) = (count(3)?, whole(4)?, fields[VERSION_PLACE].to_owned());
+        Ok(Self { id, seed, steps, outcome, version })
+    }
+}
+
+/// Which columns the rows of a file have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Layout {
+    /// All of [`COLUMNS`].
+    #[default]
+    Present,
+    /// Without interventions, as earlier versions wrote them.
+    WithoutInterventions,
+}
+
+impl Layout {
+    fn of_header(header: &csv::StringRecord) -> Result<Self, String> {
+        let earlier: Vec<&str> = COLUMNS.into_iter().filter(|column| *column != INTERVENTIONS).collect();
+        match header {
+            header if *header == COLUMNS[..] => Ok(Self::Present),
+            header if *header == earlier[..] => Ok(Self::WithoutInterventions),
+            _ => Err(format!("expected the header `{}`", COLUMNS.join(","))),
+        }
+    }
+
+    fn n_columns(self) -> usize {
+        COLUMNS.len() - usize::from(self == Self::WithoutInterventions)
+    }
+
+    /// The fields of a row in the places of [`COLUMNS`].
+    fn completed(self, fields: &csv::StringRecord) -> csv::StringRecord {
+        let mut all: Vec<&str> = fields.iter().collect();
+        if self == Self::WithoutInterventions {
+            all.insert(INTERVENTIONS_PLACE, "");
+        }
+        all.into()
     }
 }
 
@@ -135,6 +197,8 @@ pub(crate) struct Trials {
     pub(crate) rows: Vec<TrialRow>,
     /// Whether a torn line, not among the rows, follows them.
     pub(crate) is_torn: bool,
+    /// Whether the file has the columns of an earlier version, so that no row can be added to it as it is.
+    pub(crate) is_of_old: bool,
 }
 
 impl Trials {
@@ -159,17 +223,16 @@ impl Trials {
         let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         let mut rows: Vec<TrialRow> = Vec::new();
         let mut line_of: HashMap<TrialId, usize> = HashMap::new();
+        let mut layout = Layout::default();
         for (index, bytes) in bytes[..complete].split_inclusive(|&byte| byte == b'\n').enumerate() {
             let line = index + 1;
             let damaged = |problem| Error::DamagedTrials { path: path.to_owned(), line, problem };
             if line == 1 {
                 // Without its header nothing is known of what follows.
-                if fields(bytes).map_err(damaged)? != COLUMNS[..] {
-                    return Err(damaged(format!("expected the header `{}`", COLUMNS.join(","))));
-                }
+                layout = fields(bytes).and_then(|header| Layout::of_header(&header)).map_err(damaged)?;
                 continue;
             }
-            match fields(bytes).and_then(|fields| Self::next_row(&fields, &rows, &line_of)) {
+            match fields(bytes).and_then(|fields| Self::next_row(&fields, layout, &rows, &line_of)) {
                 Ok(row) => {
                     line_of.insert(row.id.clone(), line);
                     rows.push(row);
@@ -177,16 +240,18 @@ impl Trials {
                 Err(problem) => on_damage(damaged(problem))?,
             }
         }
-        Ok(Self { rows, is_torn: complete < bytes.len() })
+        let is_of_old = layout != Layout::Present;
+        Ok(Self { rows, is_torn: complete < bytes.len(), is_of_old })
     }
 
     /// The row, if it belongs with those before it.
     fn next_row(
         fields: &csv::StringRecord,
+        layout: Layout,
         rows: &[TrialRow],
         line_of: &HashMap<TrialId, usize>,
     ) -> Result<TrialRow, String> {
-        let row = TrialRow::parse(fields)?;
+        let row = TrialRow::parse(fields, layout)?;
         if let Some(first) = rows.first().filter(|first| (first.seed, first.steps) != (row.seed, row.steps)) {
             return Err(format!(
                 "seed {} and {} steps, but line {} has seed {} and {} steps",
@@ -273,7 +338,12 @@ mod tests {
 
     fn measured(numbers: [f64; 4]) -> Measured {
         let [cumulative_regret, simple_regret, seconds_choosing, seconds_learning] = numbers;
-        Measured { cumulative_regret, simple_regret, seconds_choosing, seconds_learning }
+        let interventions = Some(7);
+        Measured { cumulative_regret, simple_regret, seconds_choosing, seconds_learning, interventions }
+    }
+
+    fn whole(rows: Vec<TrialRow>) -> Trials {
+        Trials { rows, ..Trials::default() }
     }
 
     fn parse(bytes: &[u8]) -> Result<Trials, Error> {
@@ -286,13 +356,13 @@ mod tests {
             row("lin-full-post[a=1,b=2]", 3, Ok(measured([12.5, 0.1, 1e-7, 3.0]))),
             row("uniform", 4, Err("said \"no\",\nthen fell".to_owned())),
         ];
-        let text = String::from_utf8(Trials { rows, is_torn: false }.to_bytes()).unwrap();
+        let text = String::from_utf8(whole(rows).to_bytes()).unwrap();
         assert_eq!(
             text,
             "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,\
-             version,error\n\
-             wheel,\"lin-full-post[a=1,b=2]\",3,18446744073709551615,500,12.5,0.1,1e-7,3.0,0.1.0,\n\
-             wheel,uniform,4,18446744073709551615,500,,,,,0.1.0,\"said \"\"no\"\", / then fell\"\n"
+             interventions,version,error\n\
+             wheel,\"lin-full-post[a=1,b=2]\",3,18446744073709551615,500,12.5,0.1,1e-7,3.0,7,0.1.0,\n\
+             wheel,uniform,4,18446744073709551615,500,,,,,,0.1.0,\"said \"\"no\"\", / then fell\"\n"
         );
     }
 
@@ -302,34 +372,35 @@ mod tests {
             row("uniform", 0, Ok(measured([1.0; 4]))),
             row("lin-full-post[a=1,b=2]", 0, Err("a \"quoted\", torn".to_owned())),
         ];
-        let bytes = Trials { rows: rows.clone(), is_torn: false }.to_bytes();
+        let bytes = whole(rows.clone()).to_bytes();
         let last_line = bytes.len() - rows[1].to_line().len();
         for length in last_line..bytes.len() {
             let read = parse(&bytes[..length]).unwrap();
-            assert_eq!(read, Trials { rows: rows[..1].to_vec(), is_torn: length > last_line });
+            assert_eq!(read, Trials { is_torn: length > last_line, ..whole(rows[..1].to_vec()) });
         }
-        assert_eq!(parse(&bytes[..20]).unwrap(), Trials { rows: Vec::new(), is_torn: true });
+        assert_eq!(parse(&bytes[..20]).unwrap(), Trials { is_torn: true, ..Trials::default() });
         assert_eq!(parse(b"").unwrap(), Trials::default());
     }
 
     #[test]
     fn damage_before_the_last_line_is_an_error_with_its_line() {
-        let good =
-            Trials { rows: vec![row("uniform", 0, Ok(measured([1.0; 4])))], is_torn: false }.to_bytes();
-        let cases: [(&[u8], &str); 9] = [
-            (b"wheel,uni\n", "line 3: found 2 fields, expected 11"),
+        let good = whole(vec![row("uniform", 0, Ok(measured([1.0; 4])))]).to_bytes();
+        let cases: [(&[u8], &str); 11] = [
+            (b"wheel,uni\n", "line 3: found 2 fields, expected 12"),
             (b"\n", "line 3: the line is empty"),
             (b"\xFF\n", "line 3: the line is not UTF-8 text"),
-            (b"wheel,x,-1,1,500,1,1,1,1,0.1.0,\n", "line 3: `trial` is `-1`, expected a whole number"),
+            (b"wheel,x,-1,1,500,1,1,1,1,0,0.1.0,\n", "line 3: `trial` is `-1`, expected a whole number"),
             (
-                b"wheel,x,1,18446744073709551615,500,NaN,1,1,1,0.1.0,\n",
+                b"wheel,x,1,18446744073709551615,500,NaN,1,1,1,0,0.1.0,\n",
                 "`cumulative_regret` is `NaN`, expected",
             ),
-            (b"wheel,,1,1,500,1,1,1,1,0.1.0,\n", "`policy` is ``, expected a name"),
-            (b"wheel,x,1,1,500,1,1,1,1,0.1.0,bad\n", "`cumulative_regret` is `1`, expected nothing"),
-            (b"wheel,x,1,7,500,1,1,1,1,0.1.0,\n", "line 3: seed 7 and 500 steps, but line 2 has seed 1844"),
+            (b"wheel,x,1,1,500,1,1,1,1,-1,0.1.0,\n", "`interventions` is `-1`, expected a whole number"),
+            (b"wheel,x,1,1,500,,,,,3,0.1.0,bad\n", "`interventions` is `3`, expected nothing"),
+            (b"wheel,,1,1,500,1,1,1,1,0,0.1.0,\n", "`policy` is ``, expected a name"),
+            (b"wheel,x,1,1,500,1,1,1,1,0,0.1.0,bad\n", "`cumulative_regret` is `1`, expected nothing"),
+            (b"wheel,x,1,7,500,1,1,1,1,0,0.1.0,\n", "line 3: seed 7 and 500 steps, but line 2 has seed 1844"),
             (
-                b"wheel,uniform,0,18446744073709551615,500,1,1,1,1,0.1.0,\n",
+                b"wheel,uniform,0,18446744073709551615,500,1,1,1,1,0,0.1.0,\n",
                 "line 3: uniform on wheel, trial 0 is already on line 2",
             ),
         ];
@@ -340,6 +411,23 @@ mod tests {
         }
         let message = parse(b"a,b\n").unwrap_err().to_string();
         assert!(message.contains("line 1: expected the header `problem,policy,"), "{message}");
+    }
+
+    /// The same rows as an earlier version wrote them, which counted no interventions.
+    #[test]
+    fn files_without_interventions_can_be_read() {
+        let text = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,\
+                    version,error\n\
+                    wheel,uniform,3,18446744073709551615,500,1.0,1.0,1.0,1.0,0.1.0,\n\
+                    wheel,uniform,4,18446744073709551615,500,,,,,0.1.0,fell\n";
+        let uncounted = Measured { interventions: None, ..measured([1.0; 4]) };
+        let rows = vec![row("uniform", 3, Ok(uncounted)), row("uniform", 4, Err("fell".to_owned()))];
+        let read = parse(text.as_bytes()).unwrap();
+        assert_eq!(read, Trials { is_of_old: true, ..whole(rows.clone()) });
+        // Written anew, the file has the column, and what is not known stays unknown.
+        assert_eq!(parse(&read.to_bytes()).unwrap(), whole(rows));
+        let message = parse(format!("{text}wheel,uniform,5,0\n").as_bytes()).unwrap_err().to_string();
+        assert!(message.contains("line 4: found 4 fields, expected 11"), "{message}");
     }
 
     #[test]
@@ -363,12 +451,13 @@ mod tests {
             numbers in prop::array::uniform4(
                 any::<f64>().prop_filter("finite", |number| number.is_finite())
             ),
+            interventions in prop::option::of(any::<u64>()),
             error in prop::option::of("[ -~]{1,20}".prop_map(|text| format!("a{text}z"))),
         ) {
-            let outcome = error.map_or(Ok(measured(numbers)), Err);
+            let outcome = error.map_or(Ok(Measured { interventions, ..measured(numbers) }), Err);
             let id = TrialId { problem, policy, trial };
             let row = TrialRow { id, seed, steps, outcome, version: "0.1.0".to_owned() };
-            let trials = Trials { rows: vec![row], is_torn: false };
+            let trials = whole(vec![row]);
             prop_assert_eq!(parse(&trials.to_bytes()).unwrap(), trials);
         }
 

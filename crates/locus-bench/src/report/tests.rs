@@ -41,7 +41,7 @@ fn write_run(out: &Path, seed: u64, n_trials: impl Fn(usize) -> usize, shift: f6
                 let mut row = vec![(*problem_name).to_owned(), (*policy_name).to_owned(), trial.to_string()];
                 row.extend([seed.to_string(), STEPS.to_string()]);
                 row.extend(numbers.map(|number| format!("{number:?}")));
-                row.extend(["0.1.0".to_owned(), String::new()]);
+                row.extend(["0".to_owned(), "0.1.0".to_owned(), String::new()]);
                 csv.write_record(row).unwrap();
             }
         }
@@ -205,7 +205,7 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
     let written = write_report(std::slice::from_ref(&out), None).unwrap();
     let text = visible(&fs::read_to_string(&written.page).unwrap());
     for expected in [
-        "line 14: found 2 fields, expected 11",
+        "line 14: found 2 fields, expected 12",
         "holds no run.json",
         "the curves of 5 of 81 trials cannot be read",
         "lin-full-post on wheel, trial 0: cannot read `",

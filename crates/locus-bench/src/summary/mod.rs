@@ -11,6 +11,7 @@ mod number;
 mod statistics;
 mod table;
 mod text;
+mod work;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,6 +24,7 @@ pub use statistics::Statistics;
 pub(crate) use statistics::{mean, ranks};
 pub(crate) use table::with_uniform;
 pub use table::{Cell, PolicyLine, Table};
+pub use work::{interventions, seconds_in_words};
 
 /// What to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -118,13 +120,20 @@ impl Table {
     }
 }
 
-/// Writes the tables of all metrics to `summary.md` in the folder `out`, and returns where that is.
+/// Writes the tables of all metrics, what the trials took and where guards stepped in to `summary.md` in the folder `out`, and returns where that is.
 pub fn write_summary(out: &Path) -> Result<PathBuf, Error> {
     let rows = read_trials(out)?;
     let mut page = String::from("# Summary\n");
     for metric in Metric::ALL {
         page.push_str(&format!("\n## {}\n\n", metric.title()));
         page.push_str(&Table::new(&rows, metric).render(Format::Markdown));
+    }
+    let seconds = seconds_in_words(&rows);
+    page.push_str(&format!("\n## Seconds of all trials\n\n{seconds}, over all runs of this folder.\n"));
+    let guarded = interventions(&rows);
+    if !guarded.is_empty() {
+        page.push_str("\n## Interventions\n\n");
+        page.extend(guarded.iter().map(|sentence| format!("- {sentence}\n")));
     }
     let path = out.join(SUMMARY_FILE);
     replace_file(&path, page.as_bytes())?;

@@ -257,6 +257,6 @@ fn value(metric: Metric, measured: &Measured) -> f64 {
     match metric {
         Metric::Cumulative => measured.cumulative_regret,
         Metric::Simple => measured.simple_regret,
-        Metric::Runtime => measured.seconds_choosing + measured.seconds_learning,
+        Metric::Runtime => measured.seconds(),
     }
 }

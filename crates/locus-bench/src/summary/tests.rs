@@ -13,6 +13,7 @@ fn row(problem: &str, policy: &str, trial: usize, cumulative: f64) -> TrialRow {
         simple_regret: cumulative / 128.0,
         seconds_choosing: 0.25,
         seconds_learning: cumulative,
+        interventions: Some(0),
     });
     TrialRow { id, seed: 0, steps: 2000, outcome, version: "0.1.0".to_owned() }
 }

@@ -136,7 +136,9 @@ impl Policy for Recorder {
         let n_asked = self.asked.get_mut().unwrap().len() as u64;
         assert_eq!(n_asked, round + 1, "it learns from a round before it is asked again");
         self.taught.push((round, context.to_vec(), action, reward));
-        Ok(FitReport::default())
+        let mut report = FitReport::default();
+        report.interventions = outcome.round;
+        Ok(report)
     }
 
     fn snapshot(&self) -> Arc<dyn Choose> {
@@ -168,6 +170,7 @@ fn the_policy_is_asked_and_taught_round_by_round_and_of_its_own_action_alone() {
     assert_eq!(policy.taught, taught);
     assert_eq!(result.actions, (0..STEPS).map(|step| chosen(step as u64) as u32).collect::<Vec<_>>());
     assert_eq!(result.regrets, (0..STEPS).map(|step| best[step] - reward(step)).collect::<Vec<_>>());
+    assert_eq!(result.interventions, 21, "one for each round's number, 0 to 6");
 }
 
 /// The whole loop on its home game: what is learned from true outcomes pays. The seed is fixed; the share is

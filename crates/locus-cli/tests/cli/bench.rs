@@ -6,7 +6,7 @@ use locus_bench::record::{Measured, read_run};
 
 use crate::harness::{Desk, id};
 
-const HEADER: &str = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,version,error";
+const HEADER: &str = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,interventions,version,error";
 
 #[test]
 fn a_first_run_ends_with_a_table_and_files() {
@@ -18,6 +18,7 @@ fn a_first_run_ends_with_a_table_and_files() {
         "over all problems",
         "lin-full-post",
         "8 trials ran, 0 done before, 0 failed",
+        " failed\nseconds of all trials in this folder: ",
         "in out: trials.csv",
     ] {
         assert!(said.stdout.contains(expected), "{}", said.stdout);
@@ -31,7 +32,7 @@ fn a_first_run_ends_with_a_table_and_files() {
 
     let trials = desk.read("out/trials.csv");
     assert_eq!(trials.lines().next(), Some(HEADER));
-    assert!(trials.ends_with(",0.1.0,\n"), "{trials}");
+    assert!(trials.ends_with(",0,0.1.0,\n"), "{trials}");
     let rows = desk.rows("out");
     assert_eq!(rows.len(), 8);
     for row in &rows {
@@ -64,6 +65,7 @@ fn a_first_run_ends_with_a_table_and_files() {
     for title in ["Normalized cumulative regret", "Normalized simple regret", "Seconds per trial"] {
         assert!(summary.contains(&format!("## {title}\n")), "{summary}");
     }
+    assert!(summary.contains("## Seconds of all trials\n\n"), "{summary}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_damaged_line_within_is_an_error_that_says_where() {
     let path = desk.path("out/trials.csv");
     let mut file = OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(b"linear,what\nlinear,uni").unwrap();
-    let expected = ["trials.csv`, line 6: found 2 fields, expected 11", "delete it"];
+    let expected = ["trials.csv`, line 6: found 2 fields, expected 12", "delete it"];
     desk.tiny_bench("--problems linear --out out").refused(&expected);
     desk.locus(["table", "out"]).refused(&expected);
 }

@@ -103,7 +103,7 @@ fn completions_know_the_flags() {
 #[test]
 fn help_is_something_to_work_from() {
     let help = said(&["--help"]);
-    for command in ["bench", "table", "problems", "policies", "data", "completions"] {
+    for command in ["bench", "table", "report", "status", "problems", "policies", "data", "completions"] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(help.contains("locus bench --suite paper --data DIR"), "{help}");

@@ -4,17 +4,24 @@
 #![allow(clippy::unwrap_used)]
 
 mod harness;
+#[cfg(target_os = "linux")]
+mod terminal;
 
 mod bench;
 mod chance;
 mod dry_run;
 mod failing;
 mod interrupted;
+mod interventions;
 mod listings;
+#[cfg(target_os = "linux")]
+mod live;
+mod old_run;
 mod outputs;
 mod own_csv;
 mod own_npz;
 mod refused;
 mod refused_data;
 mod report;
+mod status;
 mod table;

@@ -6,6 +6,7 @@ use crate::record::{RunFile, Session, TrialRow};
 use crate::report::Section;
 use crate::report::collect::RunFolder;
 use crate::report::svg::escaped;
+use crate::summary::{interventions, seconds_in_words};
 
 /// The folders of a section, where a page has several.
 pub(super) fn others(section: &Section) -> String {
@@ -27,7 +28,7 @@ fn folder(folder: &RunFolder) -> String {
     facts.push(("seed", first.seed.to_string()));
     facts.push(("steps", first.steps.to_string()));
     facts.push(("trials", trials(&folder.rows)));
-    facts.push(("seconds of all trials", seconds(&folder.rows)));
+    facts.push(("seconds of all trials", seconds_in_words(&folder.rows)));
     let mut versions: Vec<&str> = folder.rows.iter().map(|row| row.version.as_str()).collect();
     versions.sort_unstable();
     versions.dedup();
@@ -54,8 +55,19 @@ fn folder(folder: &RunFolder) -> String {
         html.push_str(&data(run));
         html.push_str(&settings(run));
     }
+    html.push_str(&guarded(&folder.rows));
     html.push_str(&failures(&folder.rows));
     html
+}
+
+fn guarded(rows: &[TrialRow]) -> String {
+    let sentences = interventions(rows);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let items: String =
+        sentences.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
+    format!("<h4>Interventions</h4>\n<ul>\n{items}</ul>\n")
 }
 
 fn trials(rows: &[TrialRow]) -> String {
@@ -64,13 +76,6 @@ fn trials(rows: &[TrialRow]) -> String {
         0 => rows.len().to_string(),
         _ => format!("{}, of which {failed} failed", rows.len()),
     }
-}
-
-fn seconds(rows: &[TrialRow]) -> String {
-    let measured = || rows.iter().filter_map(|row| row.outcome.as_ref().ok());
-    let choosing: f64 = measured().map(|measured| measured.seconds_choosing).sum();
-    let learning: f64 = measured().map(|measured| measured.seconds_learning).sum();
-    format!("{:.1} ({choosing:.1} choosing, {learning:.1} learning)", choosing + learning)
 }
 
 fn session_html(session: &Session) -> String {

@@ -1,0 +1,168 @@
+//! How long a trial of each kind takes: measured where one has ended, guessed elsewhere.
+//!
+//! A kind is a policy on a problem. Kinds differ by factors of ten thousand, so an order by any sensible guess beats none,
+//! and the first trial of a kind replaces the guess. The guess is by policy and size: a table of orders of magnitude, times
+//! 1 + C/100 for contexts of C features. As soon as anything is measured, guesses are scaled by what was measured of the
+//! same policy on other problems, or else of all policies.
+
+use super::UNIFORM;
+
+/// Seconds of 2000 steps on a problem with few features, by the policy's id, to the order of magnitude.
+const GUESSES: [(&str, f64); 9] = [
+    (UNIFORM, 0.001),
+    ("lin-full-post", 0.005),
+    ("neural-linear", 0.4),
+    ("bbb", 1.0),
+    ("pi-ts-dgf", 4.0),
+    ("lu-gauss", 4.0),
+    ("lu-gauss-ablation", 4.0),
+    ("lu-sivi", 45.0),
+    ("lu-sivi-ablation", 45.0),
+];
+/// The guess for a policy that is not in the table.
+const GUESS_OF_OTHERS: f64 = 1.0;
+/// A clock may see no time at all pass, and a ratio must not be zero.
+const SHORTEST: f64 = 1e-9;
+
+/// The seconds of every kind of trial, by place of policy and problem.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pace {
+    n_problems: usize,
+    /// One for each policy and problem, the problems of a policy side by side.
+    kinds: Vec<Kind>,
+    /// How much slower than guessed the trials of each policy were.
+    by_policy: Vec<Ratio>,
+    overall: Ratio,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Kind {
+    guess: f64,
+    seconds: f64,
+    n: usize,
+}
+
+/// The geometric mean of measured ÷ guessed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Ratio {
+    sum_of_logs: f64,
+    n: usize,
+}
+
+impl Ratio {
+    fn add(&mut self, ratio: f64) {
+        self.sum_of_logs += ratio.ln();
+        self.n += 1;
+    }
+
+    fn mean(self) -> Option<f64> {
+        (self.n > 0).then(|| (self.sum_of_logs / self.n as f64).exp())
+    }
+}
+
+impl Pace {
+    /// Nothing is measured yet. `policies` are canonical forms, `n_features` the widths of the problems' contexts.
+    pub(super) fn new<'a>(
+        policies: impl Iterator<Item = &'a str>,
+        n_features: &[usize],
+        steps: usize,
+    ) -> Self {
+        let mut kinds = Vec::new();
+        let mut n_policies = 0;
+        for policy in policies {
+            let id = policy.split(['@', '[', ' ']).next().unwrap_or(policy);
+            let known = GUESSES.iter().find(|(known, _)| *known == id);
+            let of_2000_steps = known.map_or(GUESS_OF_OTHERS, |(_, seconds)| *seconds);
+            let of_one = of_2000_steps / 2000.0 * steps.max(1) as f64;
+            let kind = |n: &usize| Kind { guess: of_one * (1.0 + *n as f64 / 100.0), seconds: 0.0, n: 0 };
+            kinds.extend(n_features.iter().map(kind));
+            n_policies += 1;
+        }
+        let by_policy = vec![Ratio::default(); n_policies];
+        Self { n_problems: n_features.len(), kinds, by_policy, overall: Ratio::default() }
+    }
+
+    /// A trial took this long.
+    pub(super) fn measure(&mut self, policy: usize, problem: usize, seconds: f64) {
+        let kind = &mut self.kinds[policy * self.n_problems + problem];
+        kind.seconds += seconds;
+        kind.n += 1;
+        let ratio = seconds.max(SHORTEST) / kind.guess;
+        self.by_policy[policy].add(ratio);
+        self.overall.add(ratio);
+    }
+
+    /// Whether there is more than a guess.
+    pub(super) fn is_measured(&self) -> bool {
+        self.overall.n > 0
+    }
+
+    /// Whether nothing was measured of this policy, so that its seconds are right to the order of magnitude at best.
+    pub(super) fn is_guess(&self, policy: usize) -> bool {
+        self.by_policy[policy].n == 0
+    }
+
+    /// The mean of what was measured of this kind, or the guess, scaled by what was measured of others. Before anything is
+    /// measured, only ratios between kinds mean something.
+    pub(super) fn seconds(&self, policy: usize, problem: usize) -> f64 {
+        let kind = &self.kinds[policy * self.n_problems + problem];
+        if kind.n > 0 {
+            return kind.seconds / kind.n as f64;
+        }
+        kind.guess * self.by_policy[policy].mean().or(self.overall.mean()).unwrap_or(1.0)
+    }
+}
+
+/// Wall seconds of work that takes `total` seconds on one thread: however many threads there are, the longest trial runs on
+/// one.
+pub(super) fn wall_seconds(total: f64, longest: f64, jobs: usize) -> f64 {
+    longest.max(total / jobs.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICIES: [&str; 4] = [UNIFORM, "lin-full-post", "lu-sivi@paper", "news[size=3]"];
+
+    fn pace() -> Pace {
+        Pace::new(POLICIES.into_iter(), &[0, 100], 2000)
+    }
+
+    #[test]
+    fn the_guess_goes_by_policy_size_and_steps() {
+        let seconds = |policy, problem| pace().seconds(policy, problem);
+        assert_eq!([seconds(0, 0), seconds(1, 0), seconds(2, 0), seconds(3, 0)], [0.001, 0.005, 45.0, 1.0]);
+        assert_eq!([seconds(1, 1), seconds(2, 1)], [0.01, 90.0]);
+        assert_eq!(Pace::new(POLICIES.into_iter(), &[0], 1000).seconds(3, 0), 0.5);
+        assert!(!pace().is_measured() && pace().is_guess(1));
+    }
+
+    #[test]
+    fn what_was_measured_replaces_the_guess_and_scales_the_others() {
+        let mut pace = pace();
+        pace.measure(1, 0, 0.02);
+        pace.measure(1, 0, 0.08);
+        assert!(pace.is_measured() && !pace.is_guess(1) && pace.is_guess(2));
+        assert_eq!(pace.seconds(1, 0), 0.05);
+        // Four and sixteen times the guess: eight times, geometrically, for the same policy and for the others.
+        let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12, "{found}");
+        close(pace.seconds(1, 1), 0.08);
+        close(pace.seconds(2, 0), 360.0);
+        // A policy's own trials say more than those of others.
+        pace.measure(2, 1, 45.0);
+        close(pace.seconds(2, 0), 22.5);
+        close(pace.seconds(1, 1), 0.08);
+        pace.measure(0, 0, 0.0);
+        assert_eq!(pace.seconds(0, 0), 0.0);
+        assert!(pace.seconds(0, 1) > 0.0 && pace.seconds(3, 0).is_finite());
+    }
+
+    #[test]
+    fn the_longest_trial_runs_on_one_thread() {
+        assert_eq!(
+            [wall_seconds(12.0, 2.0, 3), wall_seconds(12.0, 7.0, 3), wall_seconds(12.0, 7.0, 0)],
+            [4.0, 7.0, 12.0]
+        );
+    }
+}

@@ -1,0 +1,380 @@
+//! How far a run has come: for each policy on each problem the trials that ended, the mean so far, and what is left.
+//!
+//! A [`Standing`] is kept by whoever watches a run, from the rows as they come, and is made by
+//! [`read_status`](crate::status::read_status) from those of a folder. Each row costs a few additions, so that watching
+//! costs nothing beside trials.
+
+use std::collections::HashMap;
+
+use super::UNIFORM;
+use super::pace::{Pace, wall_seconds};
+use crate::record::TrialRow;
+use crate::trial::TrialId;
+
+/// How far the trials that were asked for have come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    policies: Vec<String>,
+    problems: Vec<String>,
+    /// One for each policy and problem, the problems of a policy side by side.
+    kinds: Vec<Kind>,
+    pace: Pace,
+    steps: usize,
+    jobs: usize,
+    /// Trials that have begun and not ended, with the steps that they have taken, in the order in which they began.
+    under_way: Vec<(TrialId, usize)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Kind {
+    asked: usize,
+    done: usize,
+    failed: usize,
+    seconds: f64,
+    /// The regret of each trial that ended well, to be compared with Uniform's of the same trial.
+    regrets: HashMap<usize, f64>,
+    /// Trials that Uniform has ended too: their number, their regrets, and Uniform's.
+    n_pairs: usize,
+    own: f64,
+    uniform: f64,
+}
+
+/// How far one policy has come on one problem.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KindStanding {
+    /// Trials asked for.
+    pub asked: usize,
+    /// Those of them that ended well.
+    pub done: usize,
+    /// Those of them that failed.
+    pub failed: usize,
+    /// Cumulative regret so far in percent of Uniform's over the same trials, as in the summary; `None` before there is a
+    /// trial that both have ended.
+    pub mean: Option<f64>,
+    /// What all its trials took together.
+    pub seconds: f64,
+    /// What the trials that are left will take, one after another; `None` before any trial of the run has ended.
+    pub seconds_left: Option<f64>,
+    /// Whether no trial of the policy has ended, so that what is left is known to the order of magnitude at best.
+    pub is_rough: bool,
+    /// Trials that ended and the parts of those under way, e.g. 2.5.
+    pub progress: f64,
+}
+
+impl KindStanding {
+    /// Whether nothing is left to run.
+    pub fn has_ended(&self) -> bool {
+        self.done + self.failed >= self.asked
+    }
+}
+
+impl Standing {
+    /// Nothing has run yet. `problems` are names and widths of contexts; `asked` says how many trials of a policy on a
+    /// problem, by their places.
+    pub fn new(
+        policies: Vec<String>,
+        problems: Vec<(String, usize)>,
+        steps: usize,
+        jobs: usize,
+        asked: impl Fn(usize, usize) -> usize,
+    ) -> Self {
+        let n_features: Vec<usize> = problems.iter().map(|(_, n)| *n).collect();
+        let pace = Pace::new(policies.iter().map(String::as_str), &n_features, steps);
+        let places =
+            (0..policies.len()).flat_map(|policy| (0..problems.len()).map(move |problem| (policy, problem)));
+        let kinds = places
+            .map(|(policy, problem)| Kind { asked: asked(policy, problem), ..Kind::default() })
+            .collect();
+        let problems = problems.into_iter().map(|(name, _)| name).collect();
+        Self { policies, problems, kinds, pace, steps, jobs, under_way: Vec::new() }
+    }
+
+    /// The policies in canonical form.
+    pub fn policies(&self) -> &[String] {
+        &self.policies
+    }
+
+    /// The problems by name.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// How many threads run the trials.
+    pub fn jobs(&self) -> usize {
+        self.jobs
+    }
+
+    /// How long trials take.
+    pub(super) fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// The trials under way and how far each is, from 0 to 1.
+    pub fn under_way(&self) -> impl Iterator<Item = (&TrialId, f64)> {
+        self.under_way.iter().map(|(id, taken)| (id, *taken as f64 / self.steps.max(1) as f64))
+    }
+
+    /// A trial begins.
+    pub fn start(&mut self, id: &TrialId) {
+        self.under_way.push((id.clone(), 0));
+    }
+
+    /// A trial under way has taken this many steps more.
+    pub fn step(&mut self, id: &TrialId, more_steps: usize) {
+        if let Some((_, taken)) = self.under_way.iter_mut().find(|(under_way, _)| under_way == id) {
+            *taken += more_steps;
+        }
+    }
+
+    /// A trial has ended. Rows of other policies or problems change nothing; those of trials beyond the number asked for
+    /// count for the mean and the seconds alone.
+    pub fn record(&mut self, row: &TrialRow) {
+        self.under_way.retain(|(id, _)| *id != row.id);
+        let Some((policy, problem)) = self.place(&row.id) else { return };
+        let n_problems = self.problems.len();
+        let kind = &mut self.kinds[policy * n_problems + problem];
+        let is_asked = row.id.trial < kind.asked;
+        let measured = match &row.outcome {
+            Ok(measured) => measured,
+            Err(_) => {
+                kind.failed += usize::from(is_asked);
+                return;
+            }
+        };
+        kind.done += usize::from(is_asked);
+        kind.seconds += measured.seconds();
+        kind.regrets.insert(row.id.trial, measured.cumulative_regret);
+        self.pace.measure(policy, problem, measured.seconds());
+        let Some(uniform) = self.policies.iter().position(|name| name == UNIFORM) else { return };
+        let Some(&by_uniform) = self.kinds[uniform * n_problems + problem].regrets.get(&row.id.trial) else {
+            return;
+        };
+        // Uniform's own row may complete the pairs of all policies; any other only its own.
+        let completed = if policy == uniform { 0..self.policies.len() } else { policy..policy + 1 };
+        for policy in completed {
+            let kind = &mut self.kinds[policy * n_problems + problem];
+            if let Some(own) = kind.regrets.get(&row.id.trial) {
+                kind.n_pairs += 1;
+                kind.own += own;
+                kind.uniform += by_uniform;
+            }
+        }
+    }
+
+    /// Where a trial belongs.
+    fn place(&self, id: &TrialId) -> Option<(usize, usize)> {
+        let policy = self.policies.iter().position(|name| *name == id.policy)?;
+        let problem = self.problems.iter().position(|name| *name == id.problem)?;
+        Some((policy, problem))
+    }
+
+    /// How far a policy has come on a problem, by their places.
+    pub fn kind(&self, policy: usize, problem: usize) -> KindStanding {
+        let kind = &self.kinds[policy * self.problems.len() + problem];
+        let is_of_kind =
+            |id: &TrialId| id.policy == self.policies[policy] && id.problem == self.problems[problem];
+        let begun: f64 =
+            self.under_way().filter(|(id, _)| is_of_kind(id)).map(|(_, part)| part.min(1.0)).sum();
+        let ended = (kind.done + kind.failed).min(kind.asked) as f64;
+        let progress = (ended + begun).min(kind.asked as f64);
+        let left = (kind.asked as f64 - progress) * self.pace.seconds(policy, problem);
+        KindStanding {
+            asked: kind.asked,
+            done: kind.done,
+            failed: kind.failed,
+            mean: (kind.uniform > 0.0).then(|| 100.0 * (kind.own / kind.uniform)),
+            seconds: kind.seconds,
+            seconds_left: (self.pace.is_measured() || left == 0.0).then_some(left),
+            is_rough: left > 0.0 && self.pace.is_guess(policy),
+            progress,
+        }
+    }
+
+    /// All policies on all problems together; there is no mean over problems.
+    pub fn total(&self) -> KindStanding {
+        let mut total = KindStanding { seconds_left: Some(0.0), ..KindStanding::default() };
+        for policy in 0..self.policies.len() {
+            for problem in 0..self.problems.len() {
+                let kind = self.kind(policy, problem);
+                // A folder may have been told to ask for anything.
+                total.asked = total.asked.saturating_add(kind.asked);
+                total.done += kind.done;
+                total.failed += kind.failed;
+                total.seconds += kind.seconds;
+                total.seconds_left =
+                    total.seconds_left.zip(kind.seconds_left).map(|(one, other)| one + other);
+                total.is_rough |= kind.is_rough;
+                total.progress += kind.progress;
+            }
+        }
+        total
+    }
+
+    /// The part of the work that is done, from 0 to 1, where work is measured in seconds.
+    pub fn fraction(&self) -> f64 {
+        let (mut done, mut all) = (0.0, 0.0);
+        for policy in 0..self.policies.len() {
+            for problem in 0..self.problems.len() {
+                // A trial that takes no time is work too, or a run of such trials would never get on.
+                let seconds = self.pace.seconds(policy, problem).max(1e-9);
+                let kind = self.kind(policy, problem);
+                done += kind.progress * seconds;
+                all += kind.asked as f64 * seconds;
+            }
+        }
+        if all > 0.0 { (done / all).clamp(0.0, 1.0) } else { 1.0 }
+    }
+
+    /// Wall seconds until all is done; `None` before any trial has ended.
+    pub fn wall_seconds_left(&self) -> Option<f64> {
+        let total = self.total().seconds_left?;
+        let mut untouched: Vec<usize> =
+            self.kinds.iter().map(|kind| kind.asked.saturating_sub(kind.done + kind.failed)).collect();
+        let mut longest = 0.0_f64;
+        for (id, part) in self.under_way() {
+            if let Some((policy, problem)) = self.place(id) {
+                longest = longest.max((1.0 - part) * self.pace.seconds(policy, problem));
+                let left = &mut untouched[policy * self.problems.len() + problem];
+                *left = left.saturating_sub(1);
+            }
+        }
+        for (index, _) in untouched.iter().enumerate().filter(|(_, left)| **left > 0) {
+            longest =
+                longest.max(self.pace.seconds(index / self.problems.len(), index % self.problems.len()));
+        }
+        Some(wall_seconds(total, longest, self.jobs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Measured;
+    use crate::summary::{Metric, Table};
+    use proptest::prelude::*;
+
+    const POLICIES: [&str; 3] = [UNIFORM, "lin-full-post", "lu-gauss"];
+    const PROBLEMS: [&str; 2] = ["wheel", "linear"];
+
+    fn standing(asked: usize, jobs: usize) -> Standing {
+        let policies = POLICIES.map(str::to_owned).to_vec();
+        let problems = PROBLEMS.map(|name| (name.to_owned(), 2)).to_vec();
+        Standing::new(policies, problems, 100, jobs, |_, _| asked)
+    }
+
+    fn id(policy: usize, problem: usize, trial: usize) -> TrialId {
+        TrialId { problem: PROBLEMS[problem].to_owned(), policy: POLICIES[policy].to_owned(), trial }
+    }
+
+    fn row(policy: usize, problem: usize, trial: usize, regret: f64, seconds: f64) -> TrialRow {
+        let outcome = Ok(Measured {
+            cumulative_regret: regret,
+            simple_regret: regret,
+            seconds_choosing: seconds / 2.0,
+            seconds_learning: seconds / 2.0,
+            interventions: Some(0),
+        });
+        let id = id(policy, problem, trial);
+        TrialRow { id, seed: 0, steps: 100, outcome, version: "0.1.0".to_owned() }
+    }
+
+    #[test]
+    fn by_hand() {
+        let mut standing = standing(4, 2);
+        assert_eq!((standing.wall_seconds_left(), standing.fraction()), (None, 0.0));
+        standing.record(&row(1, 0, 0, 30.0, 2.0));
+        // Uniform has no such trial yet.
+        assert_eq!(standing.kind(1, 0).mean, None);
+        assert!(!standing.kind(1, 1).is_rough && standing.kind(2, 1).is_rough && standing.total().is_rough);
+        standing.record(&row(0, 0, 0, 60.0, 0.5));
+        standing.record(&row(0, 0, 1, 90.0, 0.5));
+        assert_eq!(standing.kind(1, 0).mean, Some(50.0));
+        assert_eq!(standing.kind(0, 0).mean, Some(100.0));
+        standing.record(&row(1, 0, 1, 15.0, 4.0));
+        standing.record(&TrialRow { outcome: Err("no".to_owned()), ..row(1, 0, 2, 0.0, 0.0) });
+        let kind = standing.kind(1, 0);
+        assert_eq!((kind.asked, kind.done, kind.failed, kind.has_ended()), (4, 2, 1, false));
+        // (30 + 15) of (60 + 90), and one trial of three seconds left.
+        assert_eq!((kind.mean, kind.seconds, kind.seconds_left), (Some(30.0), 6.0, Some(3.0)));
+        // A quarter of that trial has run.
+        standing.start(&id(1, 0, 3));
+        standing.step(&id(1, 0, 3), 25);
+        let kind = standing.kind(1, 0);
+        assert_eq!((kind.progress, kind.seconds_left), (3.25, Some(2.25)));
+        standing.record(&row(1, 0, 3, 15.0, 3.0));
+        assert!(standing.kind(1, 0).has_ended() && standing.under_way().next().is_none());
+        assert_eq!(standing.kind(1, 0).seconds_left, Some(0.0));
+        let total = standing.total();
+        assert_eq!((total.asked, total.done, total.failed, total.seconds), (24, 5, 1, 10.0));
+    }
+
+    #[test]
+    fn what_is_left_is_shared_by_the_threads_and_no_trial_is_split() {
+        for (jobs, expected) in [(1, 60.0), (2, 30.0), (100, 10.0)] {
+            let mut standing = standing(2, jobs);
+            for policy in 0..3 {
+                for problem in 0..2 {
+                    standing.record(&row(policy, problem, 0, 1.0, 10.0));
+                }
+            }
+            assert_eq!(standing.wall_seconds_left(), Some(expected), "{jobs} jobs");
+            assert_eq!(standing.fraction(), 0.5);
+        }
+        // The last two trials, one of them half done.
+        let mut standing = standing(1, 2);
+        for (policy, problem) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            standing.record(&row(policy, problem, 0, 1.0, 10.0));
+        }
+        standing.pace.measure(2, 0, 8.0);
+        standing.pace.measure(2, 1, 10.0);
+        standing.start(&id(2, 0, 0));
+        standing.start(&id(2, 1, 0));
+        standing.step(&id(2, 1, 0), 50);
+        assert_eq!(standing.wall_seconds_left(), Some(8.0));
+    }
+
+    #[test]
+    fn rows_of_others_and_of_more_trials_change_no_count() {
+        let mut standing = standing(1, 1);
+        let mut other = row(0, 0, 0, 5.0, 1.0);
+        other.id.policy = "bbb".to_owned();
+        standing.record(&other);
+        assert_eq!(standing, super::tests::standing(1, 1));
+        standing.record(&row(0, 1, 7, 5.0, 1.0));
+        let kind = standing.kind(0, 1);
+        assert_eq!((kind.done, kind.seconds, kind.mean), (0, 1.0, Some(100.0)));
+    }
+
+    #[test]
+    fn nothing_asked_for_is_all_done() {
+        let standing = standing(0, 2);
+        assert_eq!((standing.fraction(), standing.wall_seconds_left()), (1.0, Some(0.0)));
+        assert!(standing.kind(0, 0).has_ended());
+    }
+
+    proptest! {
+        /// In whatever order the rows come, the mean is that of the summary.
+        #[test]
+        fn the_mean_is_that_of_the_summary(
+            rows in prop::collection::hash_map((0..3_usize, 0..2_usize, 0..6_usize), 0.5..100.0_f64, 0..36),
+        ) {
+            let rows: Vec<TrialRow> = rows
+                .into_iter()
+                .map(|((policy, problem, trial), regret)| row(policy, problem, trial, regret, 1.0))
+                .collect();
+            let mut standing = standing(6, 2);
+            rows.iter().for_each(|row| standing.record(row));
+            let table = Table::new(&rows, Metric::Cumulative);
+            for line in &table.lines {
+                let policy = POLICIES.iter().position(|name| *name == line.policy).unwrap();
+                for (name, cell) in table.problems.iter().zip(&line.cells) {
+                    let problem = PROBLEMS.iter().position(|other| other == name).unwrap();
+                    match (standing.kind(policy, problem).mean, cell.ours) {
+                        (Some(found), Some(ours)) => prop_assert!((found / ours.mean - 1.0).abs() < 1e-12),
+                        (found, ours) => prop_assert!(found.is_none() && ours.is_none(), "{found:?} {ours:?}"),
+                    }
+                }
+            }
+        }
+    }
+}
