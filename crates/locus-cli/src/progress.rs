@@ -61,7 +61,7 @@ impl Watcher {
 }
 
 /// Before the first step nothing is known, which indicatif's own `eta` shows as no time at all.
-fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
+pub(crate) fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
     let _ = match state.pos() {
         0 => out.write_char('?'),
         _ => write!(out, "{:#}", HumanDuration(state.eta())),

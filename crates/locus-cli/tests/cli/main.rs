@@ -4,11 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod harness;
+#[path = "../../../locus-bench/src/data/fetch/tests/server.rs"]
+mod server;
 
 mod bench;
 mod chance;
 mod dry_run;
 mod failing;
+mod fetch;
 mod interrupted;
 mod listings;
 mod outputs;
