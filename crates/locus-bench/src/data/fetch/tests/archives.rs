@@ -70,6 +70,19 @@ fn members_are_found_and_expanded() {
 }
 
 #[test]
+fn what_one_address_left_goes_when_another_delivers() {
+    let (content, archive) = (table(9000), zip(&[("agaricus-lepiota.data", table(9000))]));
+    let server = Server::start(move |_, request| match request.path.as_str() {
+        "/bucket/mushroom.data" => Reply::file(request, &content, "1").cut_after(4000),
+        _ => Reply::file(request, &archive, "1"),
+    });
+    let mut desk = Desk::new();
+    let mut fetcher = desk.fetcher(&server, 0);
+    desk.fetch_with(&mut fetcher, "mushroom.data").unwrap();
+    assert_eq!(desk.names(), ["mushroom.data"]);
+}
+
+#[test]
 fn adult_is_put_together() {
     let data = b"39, State-gov, <=50K\n50, Private, >50K\n\n".to_vec();
     let test = b"|1x3 Cross validator\n25, Private, <=50K.\r\n\n38, Private, >50K.".to_vec();
