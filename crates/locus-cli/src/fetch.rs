@@ -79,6 +79,8 @@ struct Screen {
     is_terminal: bool,
     /// Tenths of the file under way that a line was written for.
     n_tenths: u64,
+    /// Bytes that were there when this download began or went on.
+    n_before: u64,
 }
 
 /// A file that comes in a moment needs no lines in between.
@@ -88,7 +90,11 @@ impl Screen {
     fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let is_terminal = !bar.is_hidden();
-        Self { bar, is_terminal, n_tenths: 0 }
+        // Nothing to show before the first bytes.
+        if let Ok(style) = ProgressStyle::with_template("") {
+            bar.set_style(style);
+        }
+        Self { bar, is_terminal, n_tenths: 0, n_before: 0 }
     }
 
     fn say(&self, line: &str) {
@@ -114,14 +120,15 @@ impl Watcher for Screen {
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style.with_key("left", time_left).progress_chars("━╸─"));
         }
-        // What is there already says nothing about how fast the rest comes.
-        self.bar.reset();
         match total {
             Some(total) => self.bar.set_length(total),
             None => self.bar.unset_length(),
         }
+        // What is there already says nothing about how fast the rest comes.
+        self.bar.reset();
         self.bar.set_position(n_bytes);
         self.bar.reset_eta();
+        self.n_before = n_bytes;
         self.n_tenths = total.map_or(0, |total| 10 * n_bytes / total.max(1));
         if self.is_terminal {
             // Time goes on also while nothing comes.
@@ -135,10 +142,16 @@ impl Watcher for Screen {
             self.bar.length().filter(|total| !self.is_terminal && *total >= BYTES_WORTH_LINES)
         {
             let n_tenths = 10 * n_bytes / total;
-            if n_tenths > self.n_tenths {
+            if n_tenths > self.n_tenths && n_bytes < total {
                 self.n_tenths = n_tenths;
-                let left = self.bar.elapsed().as_secs_f64() * (total - n_bytes) as f64 / n_bytes as f64;
-                tell(&format!("    {} % of {}, about {left:.0} s left", 10 * n_tenths, DecimalBytes(total)));
+                let rate = (n_bytes - self.n_before) as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
+                tell(&format!(
+                    "    {} % of {}, {}/s, {:.0} s left",
+                    10 * n_tenths,
+                    DecimalBytes(total),
+                    DecimalBytes(rate as u64),
+                    (total - n_bytes) as f64 / rate.max(1.0)
+                ));
             }
         }
     }

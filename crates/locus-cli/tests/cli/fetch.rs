@@ -76,6 +76,18 @@ fn missing_files_come_with_license_and_source() {
 }
 
 #[test]
+fn a_large_file_is_told_of_on_the_way() {
+    let server = mirror(&[("shuttle.trn", SHUTTLE.repeat(300_000).into())]);
+    let said = fetch(&Desk::new(), &server, "statlog --data some").ok();
+    let lines: Vec<&str> = said.stderr.lines().filter(|line| line.contains(" % of 12.00 MB, ")).collect();
+    assert_eq!(lines.len(), 9, "{}", said.stderr);
+    for (line, percent) in lines.iter().zip((10..).step_by(10)) {
+        assert!(line.starts_with(&format!("    {percent} % of")) && line.ends_with(" s left"), "{line}");
+        assert!(line.contains("B/s, "), "{line}");
+    }
+}
+
+#[test]
 fn after_the_mirror_come_the_public_addresses() {
     let server = mirror(&[]);
     let desk = Desk::new();
