@@ -50,6 +50,42 @@ pub enum Error {
         /// What the system or the decoder said.
         cause: io::Error,
     },
+    /// No file of the benchmark has this name, and none belongs to a problem of this name.
+    #[error("no data file is called `{name}`, and no problem; there are files for {known}")]
+    UnknownDataFile {
+        /// The name asked for.
+        name: String,
+        /// The problems that have a file.
+        known: String,
+    },
+    /// The address of a mirror makes no sense.
+    #[error("the mirror `{found}` is no address; expected one that begins with http:// or https://")]
+    InvalidMirror {
+        /// What was given.
+        found: String,
+    },
+    /// No address had the file.
+    #[error("cannot get {file}: {tried}; by hand: {by_hand}")]
+    NotFetched {
+        /// Its name.
+        file: &'static str,
+        /// Every address and what went wrong there.
+        tried: String,
+        /// What can be done without us.
+        by_hand: String,
+    },
+    /// Another process downloads the same file into the same folder.
+    #[error("another process is writing `{}`; wait until it ends, or choose another folder with --data", path.display())]
+    PartInUse {
+        /// The download.
+        path: PathBuf,
+    },
+    /// A file was to be made that is there.
+    #[error("`{}` is already there; take it away to make it anew", path.display())]
+    AlreadyThere {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file as a whole is not what was expected.
     #[error("{file}: {problem}")]
     InvalidFile {
@@ -290,6 +326,7 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         match self {
             Self::UnknownProblem { .. }
+            | Self::UnknownDataFile { .. }
             | Self::NoDataFolder { .. }
             | Self::FolderNotFound { .. }
             | Self::FileNotFound { .. }

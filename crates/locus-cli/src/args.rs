@@ -18,6 +18,7 @@ pub(crate) struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   locus bench                                 no files needed, about a minute
+  locus data fetch --data DIR                 gets the benchmark's files
   locus bench --suite paper --data DIR        the paper's eight problems
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
@@ -53,8 +54,8 @@ pub(crate) enum Command {
         /// Only these
         ids: Vec<String>,
     },
-    /// List the benchmark's data files: found or missing, rows, checksum, license, source
-    Data(DataArgs),
+    /// List the benchmark's data files: found or missing, rows, checksum, license, source; or get them
+    Data(DataListArgs),
     /// Print a completion script, e.g. `source <(locus completions bash)`
     Completions {
         /// The shell to complete for
@@ -106,6 +107,59 @@ pub(crate) struct BenchArgs {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) data: DataArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct DataListArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(subcommand)]
+    pub(crate) command: Option<DataCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// Download the files that are missing, unpack them and compare their checksums
+    ///
+    /// From the benchmark's bucket, or else from the UCI archive. Stop it at any time with Ctrl-C: the same command goes
+    /// on where it stopped. A proxy is taken from ALL_PROXY, HTTPS_PROXY or HTTP_PROXY.
+    Fetch(FetchArgs),
+    /// Make a file from what it was made of
+    Derive(DeriveArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// Only these, by file or by problem, e.g. `adult` [default: all that are published]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// An address to try first, with the bucket's layout, the UCI archive's, or that of a folder of data files
+    #[arg(long, value_name = "BASE")]
+    pub(crate) mirror: Option<String>,
+    /// How often to ask a server again that is in trouble, after pauses of 1, 2, 4 … seconds
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(..=20))]
+    pub(crate) retries: u32,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeriveArgs {
+    /// What to make
+    #[arg(value_enum)]
+    pub(crate) what: Derived,
+    /// The raw data: Jester dataset 1, `jester-data-1`, saved as CSV; plain, .gz or .zst
+    #[arg(value_name = "RAW.csv")]
+    pub(crate) raw: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Derived {
+    /// The 40 jokes rated most, by the users who rated all of them
+    Jester,
 }
 
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use crate::args::{BenchArgs, DEFAULT_SUITE, TableArgs};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::report;
-use crate::words::{count, rough_duration};
+use crate::words::{count, rough_duration, shell_word};
 use crate::{FAILED, INTERRUPTED};
 
 /// Runs what is missing, and shows what came out.
@@ -164,11 +164,13 @@ fn default_out(suite: &str, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
 /// Loads the problems, once every file that they need is known to be there.
 fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     let mut missing = Vec::new();
+    let mut ids = Vec::new();
     let mut census = String::new();
     for name in &suite.problems {
         let info = problem::info(name)?;
         if !problem::is_available(info.id, folder)? {
             missing.extend(info.file().map(|file| format!("{file} (for {})", info.id)));
+            ids.push(info.id);
             if info.id == CENSUS
                 && let Some(part) = problem::info(CENSUS_PART)?.file()
             {
@@ -180,12 +182,14 @@ fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     let them = if missing.len() == 1 { "it" } else { "them" };
     ensure!(
         missing.is_empty(),
-        "missing {}: {}; {}{census}; `locus data` says where to get {them}",
+        "missing {}: {}; `locus data fetch --data {} {}` gets {them}, or {}{census}; `locus data` says where to get {them}",
         if missing.len() == 1 { "file" } else { "files" },
         missing.join(", "),
+        folder.map_or("DIR".to_owned(), shell_word),
+        ids.join(" "),
         match folder {
             Some(folder) if !folder.is_dir() => format!(
-                "`{}` is not a folder, name the one that holds {them} with --data DIR or LOCUS_DATA",
+                "name the folder that holds {them} with --data DIR or LOCUS_DATA (`{}` is not a folder)",
                 folder.display()
             ),
             Some(folder) => format!("put {them} into `{}`, plain, .gz or .zst", folder.display()),

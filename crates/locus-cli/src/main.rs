@@ -1,12 +1,13 @@
 //! The `locus` command: arguments in, one call into the benchmark, an exit code out.
 //!
-//! Exit codes: 0 done; 1 a trial failed, or something could not be written; 2 the command, a suite or a file was not
+//! Exit codes: 0 done; 1 a trial failed, or something could not be fetched or written; 2 the command, a suite or a file was not
 //! understood, and nothing was run; 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;
 mod bench;
 mod data;
+mod fetch;
 mod layout;
 mod listing;
 mod output;
@@ -23,7 +24,7 @@ use clap::{CommandFactory, Parser};
 use args::{Cli, Command};
 use output::{print, tell};
 
-/// A trial failed, or something could not be written.
+/// A trial failed, or something could not be fetched or written.
 const FAILED: u8 = 1;
 /// The command, a suite or a file was not understood.
 const USAGE: u8 = 2;
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
         Command::Status(args) => status::run(&args),
         Command::Problems => listing::problems(),
         Command::Policies { ids } => listing::policies(&ids),
-        Command::Data(args) => data::list(&args),
+        Command::Data(args) => data::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "locus", &mut script);

@@ -1,4 +1,6 @@
-//! Numbers in words.
+//! Numbers in words, and paths that can be pasted into a shell.
+
+use std::path::Path;
 
 /// `1 trial`, `2 trials`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
@@ -50,6 +52,16 @@ pub(crate) fn measured_duration(seconds: f64) -> String {
     }
 }
 
+/// A path as a word of a command, in quotes where a shell would take it apart.
+pub(crate) fn shell_word(path: &Path) -> String {
+    let word = path.display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +69,19 @@ mod tests {
     #[test]
     fn one_is_not_many() {
         assert_eq!([0, 1, 2].map(|number| count(number, "job")), ["0 jobs", "1 job", "2 jobs"]);
+    }
+
+    #[test]
+    fn paths_survive_a_shell() {
+        for (path, word) in [
+            ("/data/my-files_1.0", "/data/my-files_1.0"),
+            ("my files", "'my files'"),
+            ("it's", r"'it'\''s'"),
+            ("$HOME", "'$HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_word(Path::new(path)), word);
+        }
     }
 
     #[test]

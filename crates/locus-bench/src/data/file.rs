@@ -94,12 +94,7 @@ impl DataFile {
         let compression = Compression::of_path(path);
         let file = File::open(path)
             .map_err(|cause| Error::UnreadableFile { file: path.display().to_string(), cause })?;
-        // The other readers buffer what they take from a plain file; twice would only cost a copy.
-        let decoder: Box<dyn Read> = match compression {
-            Compression::None => Box::new(file),
-            Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file))),
-            Compression::Zstd => Box::new(ZstdReader::new(BufReader::with_capacity(BUFFER_BYTES, file))),
-        };
+        let decoder = decoder(compression, file);
         Ok(Self { path: path.to_owned(), compression, decoder, hasher: Sha256::new(), bytes: 0 })
     }
 
@@ -128,6 +123,16 @@ impl DataFile {
             let _ = write!(sha256, "{byte:02x}");
         }
         Ok(Fingerprint { sha256, bytes: self.bytes })
+    }
+}
+
+/// Reads the uncompressed bytes.
+pub(super) fn decoder(compression: Compression, file: File) -> Box<dyn Read> {
+    // The other readers buffer what they take from a plain file; twice would only cost a copy.
+    match compression {
+        Compression::None => Box::new(file),
+        Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, file))),
+        Compression::Zstd => Box::new(ZstdReader::new(BufReader::with_capacity(BUFFER_BYTES, file))),
     }
 }
 

@@ -63,7 +63,15 @@ pub fn inspect(folder: &Path) -> Result<Vec<FileStatus>, Error> {
 }
 
 fn inspect_file(folder: &Path, file: &CatalogFile) -> Result<FileState, Error> {
-    let mut input = DataFile::find(folder, file.name)?;
+    read_to_end(DataFile::find(folder, file.name)?, file)
+}
+
+/// Reads what lies at `path` as if it were `file`.
+pub(super) fn inspect_path(path: &Path, file: &CatalogFile) -> Result<FileState, Error> {
+    read_to_end(DataFile::open(path)?, file)
+}
+
+fn read_to_end(mut input: DataFile, file: &CatalogFile) -> Result<FileState, Error> {
     let path = input.path().to_owned();
     let compression = input.compression();
     let rows = match file.header_lines {

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod harness;
+#[path = "../../../locus-bench/src/data/fetch/tests/server.rs"]
+mod server;
 #[cfg(target_os = "linux")]
 mod terminal;
 
@@ -11,6 +13,7 @@ mod bench;
 mod chance;
 mod dry_run;
 mod failing;
+mod fetch;
 mod interrupted;
 mod interventions;
 mod listings;

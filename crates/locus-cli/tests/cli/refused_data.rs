@@ -23,9 +23,13 @@ fn all_missing_files_are_named_at_once() {
         "the first 10 000 rows of the census, USCensus1990.first10000.data.txt, would do as `census-10k`";
     let desk = Desk::new();
     let paper = ["bench", "--suite", "paper", "--out", "out"];
-    desk.locus(paper).refused(&with(&["missing files: ", "--data DIR, or set LOCUS_DATA", "`locus data`"]));
+    let all = "mushroom financial statlog jester covertype adult census` gets them";
+    let fetch = |folder: &str| format!("`locus data fetch --data {folder} {all}");
+    let expected = with(&["missing files: ", "--data DIR, or set LOCUS_DATA", "`locus data` says where"]);
+    desk.locus(paper).refused(&[&expected[..], &[&fetch("DIR")]].concat());
     std::fs::create_dir(desk.path("empty")).unwrap();
     desk.locus(paper.iter().chain(&["--data", "empty"])).refused(&with(&["put them into `empty`", part]));
+    desk.locus(paper.iter().chain(&["--data", "empty"])).refused(&[&fetch("empty")]);
     desk.locus(paper.iter().chain(&["--data", "nowhere"])).refused(&with(&["`nowhere` is not a folder"]));
     assert!(!desk.path("out").exists());
 
@@ -33,7 +37,9 @@ fn all_missing_files_are_named_at_once() {
     let said = desk.locus(paper.iter().chain(&["--data", "some"]));
     assert!(!said.stderr.contains("shuttle.trn"), "it is there: {}", said.stderr);
     let one = ["bench", "--problems", "adult,statlog", "--data", "some"];
-    desk.locus(one).refused(&["missing file: adult.full (for adult); put it into `some`"]);
+    desk.locus(one).refused(&[
+        "missing file: adult.full (for adult); `locus data fetch --data some adult` gets it, or put it into `some`",
+    ]);
     let census = ["bench", "--problems", "census", "--data", "some"];
     desk.locus(census).refused(&["missing file: USCensus1990.data.txt (for census); ", part]);
 }

@@ -62,14 +62,18 @@ pub(super) fn read(input: &mut impl Read, file: &str, family: Family) -> Result<
     parse(&text, family).map_err(|problem| invalid(file, problem))
 }
 
-/// A version 1 header for a one-dimensional array; the values begin at a multiple of 64 bytes.
-pub(super) fn write(dtype: &str, n_values: usize) -> Vec<u8> {
-    let literal = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({n_values},), }}");
+/// A version 1 header for an array of one or two dimensions; the values begin at a multiple of 64 bytes.
+pub(super) fn write(dtype: &str, shape: &[usize]) -> Vec<u8> {
+    let shape = match shape {
+        [n_values] => format!("{n_values},"),
+        sizes => sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let literal = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}");
     let prefix = MAGIC.len() + 4;
     let total = (prefix + literal.len() + 1).next_multiple_of(64);
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&[1, 0]);
-    // At most 128 bytes in all, so the length fits.
+    // At most 192 bytes in all, so the length fits.
     bytes.extend_from_slice(&((total - prefix) as u16).to_le_bytes());
     bytes.extend_from_slice(literal.as_bytes());
     bytes.resize(total - 1, b' ');

@@ -1,4 +1,5 @@
-//! numpy's `.npy` files: floating-point arrays and the curves that we write ourselves in, one-dimensional arrays out.
+//! numpy's `.npy` files: floating-point arrays and the curves that we write ourselves in, arrays of one or two
+//! dimensions out.
 //!
 //! The format is NEP 1 of numpy: a magic string, a version, a header that is a Python literal, then the
 //! values. Versions 1, 2 and 3 differ only in the width of the header's length and in its encoding.
@@ -117,8 +118,24 @@ macro_rules! elements {
 elements!(f64: "<f8", f32: "<f4", u32: "<u4", u16: "<u2");
 
 /// Writes a one-dimensional array that `numpy.load` reads.
-pub fn write_npy<T: Element>(mut output: impl Write, values: &[T]) -> io::Result<()> {
-    output.write_all(&header::write(T::DTYPE, values.len()))?;
+pub fn write_npy<T: Element>(output: impl Write, values: &[T]) -> io::Result<()> {
+    write_array(output, &[values.len()], values)
+}
+
+/// Writes a two-dimensional array, given row after row, that `numpy.load` reads. The rows have `n_columns` values
+/// each; what is left over at the end is an error.
+pub fn write_npy_rows<T: Element>(output: impl Write, n_columns: usize, values: &[T]) -> io::Result<()> {
+    match values.len().checked_rem(n_columns) {
+        Some(0) => write_array(output, &[values.len() / n_columns, n_columns], values),
+        _ => {
+            let problem = format!("{} values do not make rows of {n_columns}", values.len());
+            Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+        }
+    }
+}
+
+fn write_array<T: Element>(mut output: impl Write, shape: &[usize], values: &[T]) -> io::Result<()> {
+    output.write_all(&header::write(T::DTYPE, shape))?;
     let mut bytes = Vec::with_capacity(CHUNK_BYTES);
     for chunk in values.chunks(CHUNK_BYTES / size_of::<T>()) {
         bytes.clear();

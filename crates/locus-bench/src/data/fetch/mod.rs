@@ -1,0 +1,320 @@
+//! How do the benchmark's files get here?
+//!
+//! Every file has a list of addresses: a mirror if one is named, the benchmark's bucket, the UCI archive. [`Fetcher`]
+//! tries them in turn, and whatever goes wrong at one is told and leads to the next. A download grows as `NAME.part`
+//! and goes on from there after a cut, also in a later run; archives are unpacked into `NAME.tmp`; only a whole file
+//! gets its name. A file whose checksum is not the known one is kept, for the publisher may have changed it, and
+//! whoever asked for it is told what to compare.
+//!
+//! Nothing here reads a clock or sleeps: pauses are the [`Watcher`]'s, and so is telling the user.
+//!
+//! # Layout
+//!
+//! `sources` knows the addresses, `web` makes one request, `part` keeps what came, `download` tries until it is whole,
+//! `unpack` makes the file of it, `census` cuts the one part that nobody publishes.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::beside::{Spoiled, put_in_place, write_beside};
+use super::catalog::{self, CatalogFile, FILES};
+use super::inspect::inspect_path;
+use super::{DataFile, FileState};
+use crate::Error;
+
+mod census;
+mod download;
+mod part;
+mod sources;
+mod unpack;
+mod web;
+
+use download::{Downloader, Trouble};
+use part::Part;
+use sources::{Bases, Recipe, Source};
+use web::Web;
+
+/// Neither a download nor a file that is unpacked from one may be larger. The largest, the census, has about a third of it.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// Sees what happens while files are fetched, and waits when it is time to.
+pub trait Watcher {
+    /// An address is tried for a file.
+    fn asking(&mut self, file: &CatalogFile, address: &str);
+    /// Bytes are about to come; so many are there already, and so many there will be if that is known.
+    fn receiving(&mut self, n_bytes: u64, total: Option<u64>);
+    /// So many bytes are there.
+    fn received(&mut self, n_bytes: u64);
+    /// What was there cannot be gone on from.
+    fn starting_over(&mut self, address: &str, why: &str);
+    /// It went wrong and will be tried again after a pause.
+    fn pausing(&mut self, address: &str, problem: &str, pause: Duration);
+    /// Waits.
+    fn pause(&mut self, pause: Duration);
+    /// An address will not do.
+    fn gave_up(&mut self, address: &str, problem: &str);
+    /// All bytes of a download are there and the file is made of them.
+    fn unpacking(&mut self, file: &CatalogFile);
+}
+
+/// A file that is in its place.
+#[derive(Debug)]
+pub enum Fetched {
+    /// It had been there before, plain or compressed.
+    WasThere {
+        /// Where.
+        path: PathBuf,
+    },
+    /// It came just now.
+    Came {
+        /// The address, or the file that it was cut from.
+        from: String,
+        /// What it is.
+        state: FileState,
+    },
+}
+
+/// The files of these names or problems, all that are published if there are none; each once.
+pub fn select<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static CatalogFile>, Error> {
+    if names.is_empty() {
+        return Ok(FILES.iter().filter(|file| !sources::is_cut_from_another(file)).collect());
+    }
+    let mut files: Vec<&CatalogFile> = Vec::new();
+    for name in names.iter().map(AsRef::as_ref) {
+        let is_it = |file: &&CatalogFile| file.name == name || file.problems.contains(&name);
+        let file = FILES.iter().find(is_it).ok_or_else(|| Error::UnknownDataFile {
+            name: name.to_owned(),
+            known: FILES.iter().flat_map(|file| file.problems).copied().collect::<Vec<_>>().join(", "),
+        })?;
+        if !files.iter().any(|other| other.name == file.name) {
+            files.push(file);
+        }
+    }
+    Ok(files)
+}
+
+/// Gets files into a folder.
+pub struct Fetcher {
+    folder: PathBuf,
+    bases: Bases,
+    downloader: Downloader,
+    /// Hosts to which there was no connection: each is tried only once more for every file.
+    unreachable: HashSet<String>,
+}
+
+impl Fetcher {
+    /// Into `folder`, which is created if need be; from `mirror` first. After a failure that may pass, a server is
+    /// asked `retries` times more.
+    pub fn new(folder: &Path, mirror: Option<&str>, retries: u32) -> Result<Self, Error> {
+        Self::with(folder, Bases::public(mirror)?, Web::new(), retries)
+    }
+
+    fn with(folder: &Path, bases: Bases, web: Web, retries: u32) -> Result<Self, Error> {
+        fs::create_dir_all(folder).map_err(|cause| Error::OutFile {
+            doing: "create the folder",
+            path: folder.to_owned(),
+            cause,
+        })?;
+        let downloader = Downloader { web, retries, max_bytes: MAX_BYTES };
+        Ok(Self { folder: folder.to_owned(), bases, downloader, unreachable: HashSet::new() })
+    }
+
+    /// Gets `file`, unless it is there. Blocks until it is, or until no address is left.
+    ///
+    /// An error of which [`Error::is_io`] holds will meet every other file, too.
+    pub fn fetch(&mut self, file: &'static CatalogFile, watcher: &mut dyn Watcher) -> Result<Fetched, Error> {
+        match DataFile::find(&self.folder, file.name) {
+            Ok(found) => return Ok(Fetched::WasThere { path: found.path().to_owned() }),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        let sources = self.bases.sources(file);
+        let mut tried = Vec::new();
+        for source in &sources {
+            watcher.asking(file, &source.address);
+            match self.fetch_from(source, file, watcher) {
+                Ok(state) => {
+                    for name in sources.iter().map(|source| download_name(&source.address)) {
+                        part::remove_left_over(&self.folder, name);
+                    }
+                    return Ok(Fetched::Came { from: source.address.clone(), state });
+                }
+                Err(Trouble::Here(error)) => return Err(error),
+                Err(Trouble::Address { problem, is_unreachable }) => {
+                    if is_unreachable {
+                        self.unreachable.insert(host(&source.address).to_owned());
+                    }
+                    watcher.gave_up(&source.address, &problem);
+                    tried.push(format!("{}: {problem}", source.address));
+                }
+            }
+        }
+        if sources::is_cut_from_another(file) {
+            return self.cut_census(file, watcher);
+        }
+        Err(Error::NotFetched {
+            file: file.name,
+            tried: tried.join("; "),
+            by_hand: by_hand(file, &self.folder, &self.bases.published(file)),
+        })
+    }
+
+    /// Gets `file` from one address. A download that was joined from pieces and came out wrong is made once more.
+    fn fetch_from(
+        &self,
+        source: &Source,
+        file: &'static CatalogFile,
+        watcher: &mut dyn Watcher,
+    ) -> Result<FileState, Trouble> {
+        let Source { address, recipe } = source;
+        let target = self.folder.join(file.name);
+        let mut part = Part::open(&self.folder, download_name(address), address)?;
+        loop {
+            if let Err(trouble) = self.download(address, &mut part, watcher) {
+                if part.length() == 0 {
+                    part.close(None)?;
+                }
+                return Err(trouble);
+            }
+            watcher.unpacking(file);
+            let problem = match self.make(&part, *recipe, file, &target) {
+                Ok((beside, state)) if part.is_joined() && is_another(&state) => {
+                    remove(beside);
+                    "the pieces do not make the known file".to_owned()
+                }
+                Ok((beside, state)) => return finish(part, beside, &target, state),
+                Err(Spoiled::Input(problem)) => problem,
+                Err(Spoiled::Here(error)) => return Err(error.into()),
+            };
+            if !part.is_joined() {
+                part.close(None)?;
+                return Err(Trouble::Address { problem, is_unreachable: false });
+            }
+            watcher.starting_over(address, &problem);
+            part.clear()?;
+        }
+    }
+
+    fn download(&self, address: &str, part: &mut Part, watcher: &mut dyn Watcher) -> Result<(), Trouble> {
+        let retries = match self.unreachable.contains(host(address)) {
+            true => 0,
+            false => self.downloader.retries,
+        };
+        self.downloader.download(address, part, retries, watcher)
+    }
+
+    /// Makes the file of a whole download and looks at it. Where the download is the file, nothing is written.
+    fn make(
+        &self,
+        part: &Part,
+        recipe: Recipe,
+        file: &'static CatalogFile,
+        target: &Path,
+    ) -> Result<(Option<PathBuf>, FileState), Spoiled> {
+        let beside = match recipe {
+            Recipe::Whole(super::Compression::None) => None,
+            recipe => Some(unpack::unpack(part.path(), recipe, target, self.downloader.max_bytes)?),
+        };
+        let spoiled = match inspect_path(beside.as_deref().unwrap_or(part.path()), file) {
+            Ok(FileState::Found { rows: 0, .. }) => Spoiled::Input("it holds no rows".to_owned()),
+            Ok(state) => return Ok((beside, state)),
+            Err(error) if error.is_invalid_data() => Spoiled::Input(error.to_string()),
+            Err(error) => Spoiled::Here(error),
+        };
+        remove(beside);
+        Err(spoiled)
+    }
+
+    /// Cuts the part of the census from the whole file, which is fetched if need be.
+    fn cut_census(
+        &mut self,
+        file: &'static CatalogFile,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Fetched, Error> {
+        let Some(whole) = catalog::find(census::WHOLE) else {
+            return Err(Error::FileNotFound { file: census::WHOLE.to_owned(), folder: self.folder.clone() });
+        };
+        self.fetch(whole, watcher)?;
+        let input = DataFile::find(&self.folder, whole.name)?;
+        let from = input.label();
+        watcher.unpacking(file);
+        let target = self.folder.join(file.name);
+        let made = write_beside(&target, self.downloader.max_bytes, |output| {
+            let mut output = std::io::BufWriter::new(output);
+            census::cut(input, &mut output)?;
+            std::io::Write::flush(&mut output)
+        });
+        let beside = made.map_err(|spoiled| match spoiled {
+            Spoiled::Input(problem) => Error::InvalidFile { file: from.clone(), problem },
+            Spoiled::Here(error) => error,
+        })?;
+        put_in_place(&beside, &target)?;
+        Ok(Fetched::Came { from, state: inspect_path(&target, file)? })
+    }
+}
+
+/// Puts what was made in its place.
+fn finish(
+    part: Part,
+    beside: Option<PathBuf>,
+    target: &Path,
+    state: FileState,
+) -> Result<FileState, Trouble> {
+    match beside {
+        None => part.close(Some(target))?,
+        Some(beside) => {
+            put_in_place(&beside, target)?;
+            part.close(None)?;
+        }
+    }
+    Ok(match state {
+        FileState::Found { compression, bytes, rows, sha256, matches_known, .. } => {
+            FileState::Found { path: target.to_owned(), compression, bytes, rows, sha256, matches_known }
+        }
+        state => state,
+    })
+}
+
+/// Takes away what was made in vain. If it stays, the next try writes over it.
+fn remove(beside: Option<PathBuf>) {
+    if let Some(path) = beside {
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn is_another(state: &FileState) -> bool {
+    matches!(state, FileState::Found { matches_known: Some(false), .. })
+}
+
+/// What a download is called on disk: as on the server.
+fn download_name(address: &str) -> &str {
+    address.rsplit('/').next().unwrap_or_default()
+}
+
+fn host(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or_default()
+}
+
+/// What somebody can do with a browser where we could do nothing.
+fn by_hand(file: &CatalogFile, folder: &Path, published: &[Source]) -> String {
+    let way = |source: &Source| format!("{} ({})", source.address, source.recipe);
+    let ways: Vec<String> = published.iter().map(way).collect();
+    let derived = match file.name {
+        super::jester::FILE => {
+            "; or get jester-data-1 from https://eigentaste.berkeley.edu/dataset/, save it as CSV, and make the file with `locus data derive jester FILE.csv`"
+        }
+        _ => "",
+    };
+    format!(
+        "get {} with a browser and put {} into `{}`{derived}",
+        ways.join(" or "),
+        file.name,
+        folder.display()
+    )
+}
+
+#[cfg(test)]
+mod tests;
