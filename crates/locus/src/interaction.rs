@@ -24,6 +24,18 @@ pub struct Choice {
     pub propensity: Propensity,
 }
 
+impl Choice {
+    /// An action that could not have been another.
+    pub(crate) fn certain(action: usize) -> Self {
+        Self { action, propensity: Propensity::Exact(1.0) }
+    }
+
+    /// The action that a posterior draw favors.
+    pub(crate) fn drawn(action: usize) -> Self {
+        Self { action, propensity: Propensity::Unknown }
+    }
+}
+
 /// How probable the chosen action was, as off-policy evaluation wants to know.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

@@ -13,7 +13,7 @@ pub struct Scratch {
     /// What models keep here for themselves, one of each type.
     works: Vec<Box<dyn Any>>,
     /// One draw of every action's reward, apart from the rest because models draw into it while they use the rest.
-    pub(crate) rewards: Vec<f64>,
+    rewards: Vec<f64>,
     /// The features that a decision is made on, apart from the rest for the same reason.
     features: Vec<f64>,
 }
@@ -46,6 +46,15 @@ impl Scratch {
         features.resize(n, 0.0);
         let result = body(&mut features, self);
         self.features = features;
+        result
+    }
+
+    /// Calls `body` with `n` rewards to fill in, and with the rest of the buffers.
+    pub(crate) fn with_rewards<T>(&mut self, n: usize, body: impl FnOnce(&mut [f64], &mut Self) -> T) -> T {
+        let mut rewards = std::mem::take(&mut self.rewards);
+        rewards.resize(n, 0.0);
+        let result = body(&mut rewards, self);
+        self.rewards = rewards;
         result
     }
 

@@ -62,12 +62,24 @@ impl Mlp {
 
     /// Computes all outputs.
     pub fn forward(&self, parameters: &[f32], x: Lines<'_>, work: &mut MlpWork) {
+        self.forward_with(parameters, x, work, |_| {});
+    }
+
+    /// The same, with outputs of every layer that `change` may change before the next layer reads them.
+    pub fn forward_with(
+        &self,
+        parameters: &[f32],
+        x: Lines<'_>,
+        work: &mut MlpWork,
+        mut change: impl FnMut(&mut Panel),
+    ) {
         work.outputs.resize_with(self.layers.len(), Panel::default);
         for (index, layer) in self.layers.iter().enumerate() {
             let (before, after) = work.outputs.split_at_mut(index);
             let input = before.last().map_or(x, Panel::all);
             after[0].reshape_like(layer.n_out(), x);
             layer.forward(parameters, input, after[0].all_mut());
+            change(&mut after[0]);
         }
     }
 
@@ -83,10 +95,25 @@ impl Mlp {
         work: &mut MlpWork,
         input: InputGradient<'_>,
     ) {
+        self.backward_with(parameters, gradients, x, work, input, |_| {});
+    }
+
+    /// The same after [`Mlp::forward_with`]: `change` turns the gradient of every layer's changed outputs into that of the outputs
+    /// before the change. Where a changed output is not above 0, its gradient is 0 already.
+    pub fn backward_with(
+        &self,
+        parameters: &[f32],
+        gradients: &mut [f32],
+        x: Lines<'_>,
+        work: &mut MlpWork,
+        input: InputGradient<'_>,
+        mut change: impl FnMut(&mut Panel),
+    ) {
         let MlpWork { outputs, gradients: panels } = work;
         let mut input = Some(input);
         for (index, layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = panels.split_at_mut(index);
+            change(&mut after[0]);
             let (x, target) = match before.last_mut() {
                 Some(panel) => (outputs[index - 1].all(), InputGradient::BeforeRelu(panel.all_mut())),
                 None => (x, input.take().expect("the first layer comes once")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{PolicySpec, Rng, Seed, load, policies};
+use crate::{PolicySpec, Propensity, Rng, Seed, load, policies};
 
 /// All different, and no power of two.
 const SHAPE: Shape = Shape::new(5, 3);
@@ -63,30 +63,34 @@ fn round(number: u64) -> (Vec<f32>, Vec<f64>) {
     (context, rewards)
 }
 
-/// Plays rounds with immediate rewards; the actions that were taken.
-fn play(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<usize> {
+/// Plays rounds with immediate rewards; the choices that were made.
+fn play(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<Choice> {
     rounds.map(|number| step(policy, number)).collect()
 }
 
-fn step(policy: &mut dyn Policy, number: u64) -> usize {
+fn step(policy: &mut dyn Policy, number: u64) -> Choice {
     let (context, rewards) = round(number);
-    let action = policy.choose(Request { round: number, context: &context }).unwrap().action;
-    policy.learn(Outcome { round: number, context: &context, action, reward: rewards[action] }).unwrap();
-    action
+    let choice = policy.choose(Request { round: number, context: &context }).unwrap();
+    let (action, reward) = (choice.action, rewards[choice.action]);
+    policy.learn(Outcome { round: number, context: &context, action, reward }).unwrap();
+    choice
 }
 
-fn ask(chooser: &dyn Choose, rounds: std::ops::Range<u64>) -> Vec<usize> {
+fn ask(chooser: &dyn Choose, rounds: std::ops::Range<u64>) -> Vec<Choice> {
     rounds
-        .map(|number| chooser.choose(Request { round: number, context: &round(number).0 }).unwrap().action)
+        .map(|number| chooser.choose(Request { round: number, context: &round(number).0 }).unwrap())
         .collect()
 }
 
+/// A policy that is certain of every choice may do without chance; any other differs by its seed.
 #[test]
-fn same_seed_same_actions_other_seed_other_actions() {
+fn same_seed_same_choices_other_seed_other_choices() {
     for spec in specs() {
-        let actions = play(&mut *build(&spec, 1), 0..150);
-        assert_eq!(actions, play(&mut *build(&spec, 1), 0..150), "{spec}");
-        assert_ne!(actions, play(&mut *build(&spec, 2), 0..150), "{spec}");
+        let choices = play(&mut *build(&spec, 1), 0..150);
+        assert_eq!(choices, play(&mut *build(&spec, 1), 0..150), "{spec}");
+        if choices.iter().any(|choice| choice.propensity != Propensity::Exact(1.0)) {
+            assert_ne!(choices, play(&mut *build(&spec, 2), 0..150), "{spec}");
+        }
     }
 }
 
@@ -133,6 +137,57 @@ fn snapshots_decide_alike_on_every_thread_and_do_not_learn() {
     }
 }
 
+/// Whether the policy knows how probable its choices are, once initial pulls are over.
+fn knows_propensities(policy: &dyn Policy) -> bool {
+    let choice = policy.choose(Request { round: 1000, context: &round(3).0 }).unwrap();
+    matches!(choice.propensity, Propensity::Exact(_))
+}
+
+/// A policy whose choices have propensities draws nothing but the action: the rewards that it compares are the same each time, and the action of the
+/// highest is the most frequent. Every other action is chosen as often as its propensities say: the sum of their inverses is
+/// the number of rounds, within five standard deviations, by chance once in 100 000 seeds for all policies.
+#[test]
+fn propensities_are_frequencies() {
+    const N: u64 = 5000;
+    for spec in specs() {
+        let mut policy = build(&spec, 1);
+        play(&mut *policy, 0..60);
+        if !knows_propensities(&*policy) {
+            continue;
+        }
+        let context = round(3).0;
+        let mut counts = [0_u64; SHAPE.n_actions];
+        let (mut sums, mut variances) = ([0.0; SHAPE.n_actions], [0.0; SHAPE.n_actions]);
+        for round in 100..100 + N {
+            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let Propensity::Exact(propensity) = choice.propensity else { panic!("{spec}: {choice:?}") };
+            assert!(propensity > 0.0 && propensity <= 1.0, "{spec}: {choice:?}");
+            counts[choice.action] += 1;
+            sums[choice.action] += 1.0 / propensity;
+            // What the sum of (1 − p)/p over all rounds is in expectation.
+            variances[choice.action] += (1.0 - propensity) / (propensity * propensity);
+        }
+        for action in 0..SHAPE.n_actions {
+            if counts[action] >= 30 {
+                let bound = 5.0 * variances[action].sqrt() + 1e-6;
+                assert!((sums[action] - N as f64).abs() < bound, "{spec}: {action} {sums:?}");
+            }
+        }
+        let Ok(rewards) = policy.sample_rewards(0, &[context.as_slice(); 7]) else { continue };
+        for other in rewards.chunks(SHAPE.n_actions) {
+            for (reward, other) in rewards.iter().zip(other) {
+                assert!((reward - other).abs() <= 1e-5 * reward.abs(), "{spec}: {rewards:?}");
+            }
+        }
+        let best = thompson::highest(&rewards[..SHAPE.n_actions]).unwrap();
+        let slack = 5.0 * (2.0 * N as f64).sqrt();
+        assert!(
+            counts.iter().all(|&count| count as f64 <= counts[best] as f64 + slack),
+            "{spec}: {counts:?}"
+        );
+    }
+}
+
 /// Draws are made as decisions are: an action wins as often in one as in the other. Bounds are five standard deviations
 /// of the difference of two proportions of 2000: by chance once in 100 000 seeds for all policies.
 #[test]
@@ -150,6 +205,14 @@ fn drawn_rewards_win_as_often_as_decisions_choose() {
             }
         };
         assert_eq!(rewards.len(), N * SHAPE.n_actions);
+        assert_eq!(rewards, policy.snapshot().sample_rewards(0, &vec![context.as_slice(); N]).unwrap());
+        assert!(policy.sample_rewards(0, &[]).unwrap().is_empty());
+        assert!(
+            policy.sample_rewards(0, &[&context, &context[1..]]).is_err_and(|error| error.is_invalid_input())
+        );
+        if knows_propensities(&*policy) {
+            continue;
+        }
         let (mut drawn, mut chosen) = ([0_usize; SHAPE.n_actions], [0_usize; SHAPE.n_actions]);
         rewards.chunks(SHAPE.n_actions).for_each(|rewards| drawn[thompson::highest(rewards).unwrap()] += 1);
         for round in 100..100 + N as u64 {
@@ -159,11 +222,6 @@ fn drawn_rewards_win_as_often_as_decisions_choose() {
             let bound = 5.0 * ((drawn + chosen) as f64).sqrt() + 1.0;
             assert!((*drawn as f64 - chosen as f64).abs() < bound, "{spec}: {drawn} {chosen}");
         }
-        assert_eq!(rewards, policy.snapshot().sample_rewards(0, &vec![context.as_slice(); N]).unwrap());
-        assert!(policy.sample_rewards(0, &[]).unwrap().is_empty());
-        assert!(
-            policy.sample_rewards(0, &[&context, &context[1..]]).is_err_and(|error| error.is_invalid_input())
-        );
     }
 }
 

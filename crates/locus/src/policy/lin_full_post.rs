@@ -1,13 +1,13 @@
 //! LinFullPost: for every action a Bayesian linear regression of its rewards, with its exact posterior.
 
-use super::linear_heads::LinearHeads;
+use super::linear_heads::{LinearHeads, with_intercept};
 use super::registry::{Identity, Registered};
 use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
 use crate::config::config;
 use crate::linear::{LinearPosterior, LinearPrior};
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
-use crate::{Error, Outcome, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 config! {
     /// Settings of LinFullPost. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
@@ -92,14 +92,14 @@ impl RewardModel for LinFullPost {
 
     fn choose(
         &self,
-        context: &[f32],
+        request: Request<'_>,
         rng: &mut Rng,
         scratch: &mut Scratch,
         _n_actions: usize,
-    ) -> Result<usize, Breakdown> {
+    ) -> Result<Choice, Breakdown> {
         scratch.with_features(self.heads.dim(), |features, scratch| {
-            with_intercept(context, features);
-            self.heads.choose(features, rng, scratch)
+            with_intercept(request.context, features);
+            self.heads.choose(features, rng, scratch).map(Choice::drawn)
         })
     }
 
@@ -118,23 +118,15 @@ impl RewardModel for LinFullPost {
     }
 }
 
-/// `[x, 1]`
-fn with_intercept(context: &[f32], features: &mut [f64]) {
-    features[context.len()] = 1.0;
-    for (feature, &value) in features.iter_mut().zip(context) {
-        *feature = f64::from(value);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Rng;
     use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
     use crate::policy::thompson::highest;
     use crate::policy::{Choose, Policy};
-    use crate::{Request, Rng};
 
     fn trained(shape: Shape, n_observed: usize, scale: f64, rng: &mut Rng) -> Thompson<LinFullPost> {
         let mut policy = LinFullPostConfig::default().build(shape, Seed::new(1)).unwrap();
@@ -164,9 +156,10 @@ mod tests {
                 let context: Vec<f32> = (0..n_features).map(|_| (scale * rng.normal()) as f32).collect();
                 let stream = Seed::new(seed).stream("choose", round);
                 let (chosen, drawn) = Scratch::with(|scratch| {
-                    let chosen = policy.model().choose(&context, &mut stream.clone(), scratch, n_actions);
+                    let request = Request { round, context: &context };
+                    let chosen = policy.model().choose(request, &mut stream.clone(), scratch, n_actions);
                     policy.model().draw(&[&context], &mut stream.clone(), scratch, &mut rewards).unwrap();
-                    (chosen, highest(&rewards))
+                    (chosen, highest(&rewards).map(Choice::drawn))
                 });
                 prop_assert_eq!(chosen, drawn);
             }

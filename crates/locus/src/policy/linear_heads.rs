@@ -1,4 +1,7 @@
 //! A linear posterior for every action, and decisions by them: what policies share that are linear in some features.
+//!
+//! Every such policy values an action at `xᵀμ + deviation·√(xᵀΛ⁻¹x)`. Thompson sampling draws the deviation, an upper confidence
+//! bound fixes it.
 
 use std::sync::Arc;
 
@@ -60,8 +63,32 @@ impl LinearHeads {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
+        self.value(features, scratch, rewards, |deviations| self.draw_deviations(rng, deviations))
+    }
+
+    /// Every action's upper confidence bound, `width` deviations above its mean reward.
+    pub(super) fn bound(
+        &self,
+        features: &[f64],
+        width: f64,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.value(features, scratch, rewards, |deviations| {
+            deviations.fill(width);
+            Ok(())
+        })
+    }
+
+    fn value(
+        &self,
+        features: &[f64],
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+        deviate: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<(), Breakdown> {
         let [work, deviations] = scratch.doubles([self.dim, self.actions.len()]);
-        self.draw_deviations(rng, deviations)?;
+        deviate(deviations)?;
         for ((posterior, reward), deviation) in self.actions.iter().zip(rewards).zip(&*deviations) {
             *reward = posterior.predict(features) + deviation * posterior.leverage(features, work).sqrt();
         }
@@ -69,19 +96,40 @@ impl LinearHeads {
     }
 
     /// Finds the highest reward of one draw without computing all; the first of several. **Samples.**
-    ///
-    /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
-    /// actions are taken in the order of what they could reach at best, until none left can win.
     pub(super) fn choose(
         &self,
         features: &[f64],
         rng: &mut Rng,
         scratch: &mut Scratch,
     ) -> Result<usize, Breakdown> {
+        self.find_best(features, scratch, |deviations| self.draw_deviations(rng, deviations))
+    }
+
+    /// Finds the highest upper confidence bound without computing all; the first of several.
+    pub(super) fn choose_by_bound(
+        &self,
+        features: &[f64],
+        width: f64,
+        scratch: &mut Scratch,
+    ) -> Result<usize, Breakdown> {
+        self.find_best(features, scratch, |deviations| {
+            deviations.fill(width);
+            Ok(())
+        })
+    }
+
+    /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
+    /// actions are taken in the order of what they could reach at best, until none left can win.
+    fn find_best(
+        &self,
+        features: &[f64],
+        scratch: &mut Scratch,
+        deviate: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<usize, Breakdown> {
         let n_actions = self.actions.len();
         let [work, deviations, means, ceilings] =
             scratch.doubles([self.dim, n_actions, n_actions, n_actions]);
-        self.draw_deviations(rng, deviations)?;
+        deviate(deviations)?;
         let widest = self.actions[0].leverage_bound(features).sqrt();
         for (action, posterior) in self.actions.iter().enumerate() {
             means[action] = posterior.predict(features);
@@ -135,6 +183,14 @@ impl LinearHeads {
             actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
         }
         Ok(Self { dim, prior, actions })
+    }
+}
+
+/// `[x, 1]`
+pub(super) fn with_intercept(context: &[f32], features: &mut [f64]) {
+    features[context.len()] = 1.0;
+    for (feature, &value) in features.iter_mut().zip(context) {
+        *feature = f64::from(value);
     }
 }
 

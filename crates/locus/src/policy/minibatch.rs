@@ -3,7 +3,7 @@
 use crate::Rng;
 use crate::nn::{LANES, Panel};
 use crate::policy::reward_scaling::RewardScale;
-use crate::replay::Replay;
+use crate::replay::{Observation, Replay};
 
 /// N observations, drawn with replacement.
 #[derive(Clone, Debug, Default)]
@@ -34,8 +34,17 @@ impl Minibatch {
         self.inputs.put_rows(0, contexts);
     }
 
-    /// Draws the rows. **Samples.**
+    /// Draws the rows from all observations that are kept. **Samples.**
     pub(crate) fn gather(&mut self, replay: &Replay, rng: &mut Rng, gathering: Gathering) {
+        self.gather_from(gathering, || replay.sample(rng));
+    }
+
+    /// Takes rows as `next` gives them.
+    pub(crate) fn gather_from<'a>(
+        &mut self,
+        gathering: Gathering,
+        mut next: impl FnMut() -> Observation<'a>,
+    ) {
         let Gathering { n_rows, n_features, n_more_lines, scale } = gathering;
         self.inputs.reshape_padded(n_features + n_more_lines, n_rows);
         self.actions.clear();
@@ -44,7 +53,7 @@ impl Minibatch {
         for first in (0..n_rows).step_by(LANES) {
             let n_rows = LANES.min(n_rows - first);
             for context in &mut contexts[..n_rows] {
-                let observation = replay.sample(rng);
+                let observation = next();
                 *context = observation.context;
                 self.actions.push(observation.action);
                 self.rewards.push(scale.standardize(observation.reward));

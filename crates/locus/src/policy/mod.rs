@@ -5,14 +5,22 @@
 //! expect, and [`Thompson`](thompson::Thompson) makes a policy of it. [`registry`] knows them all by name.
 
 pub mod bbb;
+pub mod boltzmann;
+pub mod bootstrap;
 mod breakdown;
+pub mod dropout;
+pub mod epsilon_greedy;
 pub mod lin_full_post;
+pub mod lin_ucb;
 mod linear_heads;
 pub mod lu;
 mod minibatch;
 pub mod neural_linear;
+pub mod param_noise;
 pub mod pi_ts_dgf;
+mod randomized;
 pub mod registry;
+mod reward_net;
 mod reward_scaling;
 pub mod settings;
 pub mod spec;
@@ -38,8 +46,9 @@ pub trait Choose: Send + Sync {
     /// Draws every action's mean reward for each context, as a decision would: the rewards of a context side by side,
     /// one context after another. **Samples**, from the stream `"sample"` of `round`. Allocates.
     ///
-    /// Give one context many times to see its distribution, or many contexts once each. A policy that expects no
-    /// rewards fails with [`Error::NoRewards`].
+    /// Give one context many times to see its distribution, or many contexts once each. A policy that explores otherwise than by
+    /// drawing rewards gives what its decisions compare, the same each time: predicted rewards (`epsilon-greedy`, `boltzmann`) or
+    /// upper bounds (`lin-ucb`). A policy that expects no rewards fails with [`Error::NoRewards`].
     fn sample_rewards(&self, _round: u64, _contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
         Err(Error::NoRewards { policy: self.name().to_owned() })
     }

@@ -4,7 +4,10 @@
 //! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
 use super::spec::PolicySpec;
-use super::{Policy, bbb, lin_full_post, lu, neural_linear, pi_ts_dgf, uniform};
+use super::{
+    Policy, bbb, boltzmann, bootstrap, dropout, epsilon_greedy, lin_full_post, lin_ucb, lu, neural_linear,
+    param_noise, pi_ts_dgf, uniform,
+};
 use crate::config::{Config, Field};
 use crate::save::{self, Decoder, Encoder};
 use crate::{Error, Seed, Shape};
@@ -20,6 +23,12 @@ static REGISTRY: &[&dyn Entry] = &[
     &lu::LU_GAUSS_ABLATION,
     &lu::LU_SIVI,
     &lu::LU_SIVI_ABLATION,
+    &epsilon_greedy::REGISTERED,
+    &boltzmann::REGISTERED,
+    &lin_ucb::REGISTERED,
+    &param_noise::REGISTERED,
+    &dropout::REGISTERED,
+    &bootstrap::REGISTERED,
 ];
 
 /// The policies that there are.

@@ -1,7 +1,8 @@
 //! Thompson sampling over any model of rewards (Algorithm 1 of the paper).
 //!
 //! What differs between policies is a [`RewardModel`]; initial pulls, replay, training schedule, snapshots and
-//! saving are written here once.
+//! saving are written here once. Explorers that are no Thompson samplers use all of it too: their models
+//! decide by a rule of their own in [`RewardModel::choose`].
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::config::Config;
 use crate::replay::Replay;
 use crate::save::{self, Decoder, Encoder};
 use crate::scratch::Scratch;
-use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 /// What rewards to expect, and how uncertain they are.
 ///
@@ -29,6 +30,8 @@ pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
 
     /// One posterior draw of every action's mean reward for each context, into `rewards`: the A rewards of a context side
     /// by side. The same context given twice is drawn for twice. **Samples.**
+    ///
+    /// A model that is not drawn from gives what its decisions compare, such as predictions or upper bounds, and says so.
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -37,22 +40,23 @@ pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown>;
 
-    /// The action whose reward is the highest of one draw; the first of several. **Samples.**
+    /// Decides. **Samples.**
     ///
-    /// A model that can tell the winner without drawing every reward does so here; it must be the winner that
-    /// [`RewardModel::draw`] gives with the same `rng`.
+    /// As it stands, this is Thompson sampling: the action whose reward is the highest of one draw, the first of several. How
+    /// probable that was is unknown. A model that can tell the winner without drawing every reward does so here; it must be the
+    /// winner that [`RewardModel::draw`] gives with the same `rng`. A model that explores in another way
+    /// decides here by its own rule, and says how probable its choice was if it knows.
     fn choose(
         &self,
-        context: &[f32],
+        request: Request<'_>,
         rng: &mut Rng,
         scratch: &mut Scratch,
         n_actions: usize,
-    ) -> Result<usize, Breakdown> {
-        let mut rewards = std::mem::take(&mut scratch.rewards);
-        rewards.resize(n_actions, 0.0);
-        let choice = self.draw(&[context], rng, scratch, &mut rewards).and_then(|()| highest(&rewards));
-        scratch.rewards = rewards;
-        choice
+    ) -> Result<Choice, Breakdown> {
+        scratch.with_rewards(n_actions, |rewards, scratch| {
+            self.draw(&[request.context], rng, scratch, rewards)?;
+            highest(rewards).map(Choice::drawn)
+        })
     }
 
     /// Takes in one outcome at once. Rank-one updates live here; nets do nothing.
@@ -123,7 +127,7 @@ pub(super) fn check_reward(action: usize, reward: f64) -> Result<(), Breakdown> 
     Err(Breakdown { place: format!("the drawn reward of action {action}"), found: reward })
 }
 
-/// A policy that draws rewards from a model and takes the action that looks best.
+/// A policy that decides by a model of rewards: as a rule it draws from it and takes the action that looks best.
 #[derive(Clone, Debug)]
 pub struct Thompson<M> {
     decider: Decider<M>,
@@ -215,13 +219,11 @@ impl<M: RewardModel> Choose for Decider<M> {
         let n_actions = self.shape.n_actions;
         if request.round < u64::from(self.initial_pulls) * n_actions as u64 {
             let action = (request.round % n_actions as u64) as usize;
-            return Ok(Choice { action, propensity: Propensity::Exact(1.0) });
+            return Ok(Choice::certain(action));
         }
         let mut rng = self.seed.stream("choose", request.round);
-        let action =
-            Scratch::with(|scratch| self.model.choose(request.context, &mut rng, scratch, n_actions))
-                .map_err(|breakdown| breakdown.in_round(request.round))?;
-        Ok(Choice { action, propensity: Propensity::Unknown })
+        Scratch::with(|scratch| self.model.choose(request, &mut rng, scratch, n_actions))
+            .map_err(|breakdown| breakdown.in_round(request.round))
     }
 
     fn sample_rewards(&self, round: u64, contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {

@@ -14,26 +14,22 @@
 //! features overflow. It is left out of its posterior until the next round of training, which breaks down if they still do.
 
 mod config;
-mod net;
 #[cfg(test)]
 mod tests;
 
 pub use config::NeuralLinearConfig;
 
-use net::{Net, NetWork};
-
 use super::FitReport;
 use super::linear_heads::LinearHeads;
-use super::minibatch::Gathering;
 use super::registry::Registered;
-use super::reward_scaling::RewardScale;
+use super::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet};
 use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
 use crate::linear::{Block, LinearPosterior};
-use crate::nn::{Panel, RmsProp, clip_by_global_norm};
+use crate::nn::Panel;
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
-use crate::{Error, Outcome, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 pub(super) static REGISTERED: Registered<NeuralLinearConfig> = Registered {
     id: "neural-linear",
@@ -46,14 +42,10 @@ pub(super) static REGISTERED: Registered<NeuralLinearConfig> = Registered {
 /// Contexts whose features are computed in one pass.
 const CHUNK: usize = 512;
 
-/// The net, its optimizer, and a regression for every action.
+/// The net, and a regression for every action.
 #[derive(Clone, Debug)]
 pub struct NeuralLinear {
-    config: NeuralLinearConfig,
-    n_features: usize,
-    net: Net,
-    parameters: Vec<f32>,
-    optimizer: RmsProp,
+    trained: TrainedNet,
     heads: LinearHeads,
     /// Observations left out of the posteriors since the last round of training.
     n_left_out: u64,
@@ -74,51 +66,9 @@ impl NeuralLinear {
         self.heads.posterior(action)
     }
 
-    fn assemble(config: &NeuralLinearConfig, shape: Shape, net: Net, state: State) -> Self {
-        let State { parameters, optimizer, heads, n_left_out } = state;
-        Self {
-            config: config.clone(),
-            n_features: shape.n_features,
-            net,
-            parameters,
-            optimizer,
-            heads,
-            n_left_out,
-            work: Cache::default(),
-        }
-    }
-
-    /// Trains the net; the mean loss.
-    fn train(&mut self, replay: &Replay, rng: &mut Rng, work: &mut NetWork) -> Result<f64, Breakdown> {
-        work.gradients.clear();
-        work.gradients.resize(self.parameters.len(), 0.0);
-        let gathering = Gathering {
-            n_rows: self.config.batch_size as usize,
-            n_features: self.n_features,
-            n_more_lines: 0,
-            scale: RewardScale::AS_GIVEN,
-        };
-        let mut total = 0.0;
-        for _ in 0..self.config.minibatches {
-            work.batch.gather(replay, rng, gathering);
-            let loss = self.net.loss(&self.parameters, work);
-            if !loss.is_finite() {
-                return Err(self.net.find_breakdown(work, "the loss"));
-            }
-            total += loss;
-            let norm = clip_by_global_norm(&mut work.gradients, self.config.max_gradient_norm);
-            if !norm.is_finite() {
-                return Err(Breakdown { place: "the length of the gradients".to_owned(), found: norm });
-            }
-            let learning_rate = self.config.learning_rate_after(self.optimizer.n_steps);
-            self.optimizer.step(&mut self.parameters, &mut work.gradients, learning_rate);
-        }
-        match self.parameters.iter().find(|parameter| !parameter.is_finite()) {
-            None => Ok(total / f64::from(self.config.minibatches)),
-            Some(found) => {
-                Err(Breakdown { place: "a parameter after training".to_owned(), found: f64::from(*found) })
-            }
-        }
+    /// The features of contexts, as the net makes them.
+    fn features<'a>(&self, contexts: &[&[f32]], work: &'a mut NetWork) -> Result<&'a Panel, Breakdown> {
+        self.trained.net.features(&self.trained.parameters, contexts, work)
     }
 
     /// Makes the posteriors those of all observations that are kept, on the features of the net as it is.
@@ -127,13 +77,13 @@ impl NeuralLinear {
         let mut order: Vec<usize> = (0..replay.len()).collect();
         order.sort_by_key(|&index| replay.get(index).action);
         self.heads.forget();
-        let mut block = Block::new(self.net.dim());
+        let mut block = Block::new(self.heads.dim());
         let mut action = 0;
         let mut contexts = Vec::with_capacity(CHUNK.min(order.len()));
         for chunk in order.chunks(CHUNK) {
             contexts.clear();
             contexts.extend(chunk.iter().map(|&index| replay.get(index).context));
-            let features = self.net.features(&self.parameters, &contexts, work)?;
+            let features = self.features(&contexts, work)?;
             for (column, &index) in chunk.iter().enumerate() {
                 let observation = replay.get(index);
                 if block.is_full() || observation.action != action {
@@ -148,26 +98,13 @@ impl NeuralLinear {
     }
 }
 
-/// What [`NeuralLinear`] has learned.
-struct State {
-    parameters: Vec<f32>,
-    optimizer: RmsProp,
-    heads: LinearHeads,
-    n_left_out: u64,
-}
-
 impl RewardModel for NeuralLinear {
     type Config = NeuralLinearConfig;
 
     fn new(config: &NeuralLinearConfig, shape: Shape, seed: Seed) -> Self {
-        let net = Net::new(config, shape);
-        let state = State {
-            parameters: net.initialize(config.initial_weights, &mut seed.stream("init", 0)),
-            optimizer: RmsProp::as_in_tensorflow(net.n_parameters),
-            heads: LinearHeads::new(net.dim(), shape.n_actions, config.prior()),
-            n_left_out: 0,
-        };
-        Self::assemble(config, shape, net, state)
+        let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
+        let heads = LinearHeads::new(trained.net.dim(), shape.n_actions, config.prior());
+        Self { trained, heads, n_left_out: 0, work: Cache::default() }
     }
 
     fn plan(config: &NeuralLinearConfig) -> Plan {
@@ -181,9 +118,9 @@ impl RewardModel for NeuralLinear {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let (dim, n_actions) = (self.net.dim(), rewards.len() / contexts.len());
+        let (dim, n_actions) = (self.heads.dim(), rewards.len() / contexts.len());
         scratch.with_features(dim * contexts.len(), |features, scratch| {
-            let panel = self.net.features(&self.parameters, contexts, scratch.work())?;
+            let panel = self.features(contexts, scratch.work())?;
             for (column, features) in features.chunks_exact_mut(dim).enumerate() {
                 fill(features, column_of(panel, column));
             }
@@ -196,21 +133,21 @@ impl RewardModel for NeuralLinear {
 
     fn choose(
         &self,
-        context: &[f32],
+        request: Request<'_>,
         rng: &mut Rng,
         scratch: &mut Scratch,
         _n_actions: usize,
-    ) -> Result<usize, Breakdown> {
-        scratch.with_features(self.net.dim(), |features, scratch| {
-            let panel = self.net.features(&self.parameters, &[context], scratch.work())?;
+    ) -> Result<Choice, Breakdown> {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            let panel = self.features(&[request.context], scratch.work())?;
             fill(features, column_of(panel, 0));
-            self.heads.choose(features, rng, scratch)
+            self.heads.choose(features, rng, scratch).map(Choice::drawn)
         })
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         let Work { net, features } = &mut **self.work.0.get_or_insert_default();
-        match self.net.features(&self.parameters, &[outcome.context], net) {
+        match self.trained.net.features(&self.trained.parameters, &[outcome.context], net) {
             Ok(panel) => {
                 features.resize(panel.n_features(), 0.0);
                 fill(features, column_of(panel, 0));
@@ -222,34 +159,24 @@ impl RewardModel for NeuralLinear {
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
-        let mean_loss = Some(self.train(replay, rng, &mut work.net)?);
+        let mean_loss = Some(self.trained.train_on(replay, &AllUnits, rng, &mut work.net)?);
         self.rebuild(replay, &mut work.net)?;
         self.work = Cache(Some(work));
         let interventions = std::mem::take(&mut self.n_left_out);
-        Ok(FitReport { minibatches: self.config.minibatches, mean_loss, interventions })
+        Ok(FitReport { minibatches: self.trained.settings.minibatches, mean_loss, interventions })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_left_out);
-        encoder.u64(self.optimizer.n_steps);
-        encoder.f32s(&self.parameters);
-        encoder.f32s(&self.optimizer.squares);
+        self.trained.encode(encoder);
         self.heads.encode(encoder);
     }
 
     fn decode(config: &NeuralLinearConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
-        let net = Net::new(config, shape);
-        let (n_left_out, n_steps) = (decoder.u64()?, decoder.u64()?);
-        let [parameters, squares] = decoder.parameters(net.n_parameters)?;
-        if squares.iter().any(|square| *square < 0.0) {
-            return Err(decoder.damaged("a mean of squares is negative".to_owned()));
-        }
-        let optimizer = RmsProp { n_steps, squares, ..RmsProp::as_in_tensorflow(0) };
-        let heads = LinearHeads::decode(net.dim(), shape.n_actions, config.prior(), decoder)?;
-        Ok(Self::assemble(config, shape, net, State { parameters, optimizer, heads, n_left_out }))
+        let n_left_out = decoder.u64()?;
+        let trained = TrainedNet::decode(config.net(), shape, decoder)?;
+        let heads = LinearHeads::decode(trained.net.dim(), shape.n_actions, config.prior(), decoder)?;
+        Ok(Self { trained, heads, n_left_out, work: Cache::default() })
     }
 }
 

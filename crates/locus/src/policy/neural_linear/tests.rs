@@ -1,11 +1,9 @@
-//! The loss against finite differences, the posterior against the regression by hand, and numbers that jump.
+//! The posterior against the regression by hand, and numbers that jump; the net's own tests are beside the net.
 
 use super::*;
 use crate::policy::contract::assert_settings;
-use crate::policy::minibatch::Minibatch;
 use crate::policy::settings::{Capacity, Layers};
 use crate::policy::{Choose, Policy};
-use crate::{Request, Rng};
 
 fn small() -> NeuralLinearConfig {
     NeuralLinearConfig {
@@ -39,94 +37,38 @@ fn teach(
     rounds.map(teach).collect()
 }
 
-/// The mean squared error of the predictions for the actions taken, in double precision: layers 3→8→6→4.
-fn loss_by_hand(parameters: &[f64], batch: &Minibatch) -> f64 {
-    let n_rows = batch.actions.len();
-    let square = |row: usize| {
-        let mut values: Vec<f64> = (0..3).map(|i| f64::from(batch.inputs.line(i)[row])).collect();
-        let mut rest = parameters;
-        for (n_in, n_out, is_last) in [(3, 8, false), (8, 6, false), (6, 4, true)] {
-            let (weights, after) = rest.split_at(n_in * n_out);
-            let (biases, after) = after.split_at(n_out);
-            let sum = |out: usize| {
-                let products = values.iter().enumerate().map(|(i, value)| value * weights[i * n_out + out]);
-                let sum = products.sum::<f64>() + biases[out];
-                if is_last { sum } else { sum.max(0.0) }
-            };
-            values = (0..n_out).map(sum).collect();
-            rest = after;
-        }
-        (values[batch.actions[row]] - f64::from(batch.rewards[row])).powi(2)
-    };
-    (0..n_rows).map(square).sum::<f64>() / n_rows as f64
-}
-
-/// Against the formula, and its gradient against finite differences; all dimensions different.
-#[test]
-fn the_loss_is_the_masked_squared_error_and_its_gradient_the_difference() {
-    const N: usize = 21;
-    let net = Net::new(&small(), Shape::new(3, 4));
-    let mut rng = Seed::new(1).stream("test", 0);
-    let mut parameters = net.initialize(0.9, &mut rng);
-    // Biases too, so that none of them is 0.
-    parameters.iter_mut().for_each(|parameter| *parameter += 0.1 * rng.normal() as f32);
-    let mut work = NetWork::default();
-    work.gradients = vec![0.0; net.n_parameters];
-    work.batch.inputs = Panel::new(3, N);
-    for i in 0..3 {
-        work.batch.inputs.line_mut(i).iter_mut().for_each(|value| *value = rng.normal() as f32);
-    }
-    work.batch.actions = (0..N).map(|row| (row * row) % 3).collect();
-    work.batch.rewards = (0..N).map(|_| 3.0 * rng.normal() as f32).collect();
-    let loss = net.loss(&parameters, &mut work);
-
-    let exact: Vec<f64> = parameters.iter().map(|&parameter| f64::from(parameter)).collect();
-    let by_hand = loss_by_hand(&exact, &work.batch);
-    assert!((loss - by_hand).abs() < 1e-5 * by_hand, "{loss} {by_hand}");
-    for (place, gradient) in work.gradients.iter().enumerate() {
-        let at = |offset: f64| {
-            let mut moved = exact.clone();
-            moved[place] += offset;
-            loss_by_hand(&moved, &work.batch)
-        };
-        let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
-        let error = (difference - f64::from(*gradient)).abs();
-        assert!(error < 1e-5 * (1.0 + difference.abs()), "parameter {place}: {gradient}, {difference}");
-    }
-}
-
 #[test]
 fn weights_start_within_their_limit_and_biases_at_0() {
     let config = NeuralLinearConfig::default();
     let model = NeuralLinear::new(&config, Shape::new(30, 7), Seed::new(1));
-    let (hidden, output) = model.parameters.split_at(31 * 50);
+    let (hidden, output) = model.trained.parameters.split_at(31 * 50);
     for (weights, biases) in [hidden.split_at(30 * 50), output.split_at(50 * 7)] {
         let largest = weights.iter().fold(0.0_f32, |largest, weight| largest.max(weight.abs()));
         assert!(largest <= 0.3 && largest > 0.29, "{largest}");
         assert!(biases.iter().all(|bias| *bias == 0.0));
     }
-    assert!(model.optimizer.squares.iter().all(|square| *square == 1.0));
+    assert!(model.trained.optimizer.squares.iter().all(|square| *square == 1.0));
 }
 
 /// Never reset, from one round of training to the next.
 #[test]
 fn the_learning_rate_falls_over_the_whole_life() {
     let config = NeuralLinearConfig::default();
-    assert_eq!(config.learning_rate_after(0), 0.1);
-    assert_eq!(config.learning_rate_after(2), 0.05);
-    assert_eq!(config.learning_rate_after(3998), 5e-5);
+    assert_eq!(config.net().learning_rate_after(0), 0.1);
+    assert_eq!(config.net().learning_rate_after(2), 0.05);
+    assert_eq!(config.net().learning_rate_after(3998), 5e-5);
     let mut policy = small().build(Shape::new(3, 2), Seed::new(1)).unwrap();
     teach(&mut policy, 0..45, |_, context, _| f64::from(context[0]));
-    assert_eq!(policy.model().optimizer.n_steps, 4 * 5);
+    assert_eq!(policy.model().trained.optimizer.n_steps, 4 * 5);
 }
 
 /// A regression by hand on the features of `seen`, which is what every action's posterior must be.
 fn assert_regressions(model: &NeuralLinear, seen: &[(Vec<f32>, usize, f64)], n_actions: usize) {
     for action in 0..n_actions {
-        let mut expected = LinearPosterior::new(model.net.dim(), model.config.prior());
+        let mut expected = LinearPosterior::new(model.heads.dim(), NeuralLinearConfig::default().prior());
         let mut work = NetWork::default();
         for (context, _, reward) in seen.iter().filter(|(_, taken, _)| *taken == action) {
-            let panel = model.net.features(&model.parameters, &[context], &mut work).unwrap();
+            let panel = model.features(&[context], &mut work).unwrap();
             expected.observe(&column_of(panel, 0).collect::<Vec<f64>>(), *reward);
         }
         let found = model.posterior(action);
@@ -152,10 +94,10 @@ fn after_training_the_posteriors_are_those_of_all_observations_on_new_features()
         f64::from(context[action]) + 0.1 * Seed::new(4).stream("noise", round).normal()
     };
     let seen = teach(&mut policy, 0..699, reward);
-    let before = policy.model().parameters.clone();
+    let before = policy.model().trained.parameters.clone();
     assert_regressions(policy.model(), &seen, 3);
     let last = teach(&mut policy, 699..700, reward);
-    assert_ne!(policy.model().parameters, before);
+    assert_ne!(policy.model().trained.parameters, before);
     let mut seen = [seen, last].concat();
     assert_regressions(policy.model(), &seen, 3);
     // From then on, each observation counts at once.
@@ -206,9 +148,10 @@ fn rewards_that_jump_do_no_harm() {
         assert!(report.mean_loss.is_none_or(f64::is_finite), "round {round}");
     }
     // No step is longer than g/√(g²/10) learning rates, however large the rewards.
-    let rates = (0..policy.model().optimizer.n_steps).map(|step| config.learning_rate_after(step));
+    let rates =
+        (0..policy.model().trained.optimizer.n_steps).map(|step| config.net().learning_rate_after(step));
     let farthest = 0.3 + 10_f32.sqrt() * rates.sum::<f32>();
-    assert!(policy.model().parameters.iter().all(|parameter| parameter.abs() < farthest));
+    assert!(policy.model().trained.parameters.iter().all(|parameter| parameter.abs() < farthest));
 }
 
 /// A context so large that its features overflow: the decision is refused by place, the lesson is left out and counted, and
@@ -229,17 +172,21 @@ fn features_that_overflow_are_named_and_counted() {
     assert_eq!(shapes(&policy), before);
 
     teach(&mut policy, 16..19, reward);
-    let (parameters, squares) = (policy.model().parameters.clone(), policy.model().optimizer.squares.clone());
+    let (parameters, squares) =
+        (policy.model().trained.parameters.clone(), policy.model().trained.optimizer.squares.clone());
     let good = Outcome { round: 19, context: &[0.5; 3], action: 0, reward: 1.0 };
     let error = policy.learn(good).unwrap_err();
     assert!(error.is_numeric() && error.to_string().contains("hidden layer 1"), "{error}");
-    assert_eq!((&policy.model().parameters, &policy.model().optimizer.squares), (&parameters, &squares));
+    assert_eq!(
+        (&policy.model().trained.parameters, &policy.model().trained.optimizer.squares),
+        (&parameters, &squares)
+    );
 
     let mut resumed = crate::load(&policy.save()).unwrap();
     teach(&mut policy, 20..29, reward);
     let report = policy.learn(Outcome { round: 29, ..good }).unwrap();
     assert_eq!((report.minibatches, report.interventions), (5, 1));
-    assert_ne!(policy.model().parameters, parameters);
+    assert_ne!(policy.model().trained.parameters, parameters);
     // The count of what was left out is saved too.
     for round in 20..30 {
         let report = resumed.learn(Outcome { round, ..good }).unwrap();
@@ -262,10 +209,15 @@ fn defaults_are_the_benchmarks() {
 fn long_gradients_are_shortened_in_training() {
     let config = NeuralLinearConfig { max_gradient_norm: 0.1, minibatches: 1, ..small() };
     let mut policy = config.build(Shape::new(3, 2), Seed::new(1)).unwrap();
-    let before = policy.model().parameters.clone();
+    let before = policy.model().trained.parameters.clone();
     teach(&mut policy, 0..10, |_, context, _| 1e3 * f64::from(context[0]));
-    let moves =
-        policy.model().parameters.iter().zip(&before).map(|(after, before)| f64::from(after - before));
+    let moves = policy
+        .model()
+        .trained
+        .parameters
+        .iter()
+        .zip(&before)
+        .map(|(after, before)| f64::from(after - before));
     let length = moves.map(|change| change * change).sum::<f64>().sqrt();
     let expected = 0.1 * 0.1 / 0.9_f64.sqrt();
     assert!((length / expected - 1.0).abs() < 0.01, "{length} {expected}");

@@ -1,6 +1,7 @@
 //! Initial pulls, schedule and replay, seen through a model that only takes notes.
 
 use super::*;
+use crate::Propensity;
 use crate::config::config;
 use crate::policy::registry::Registered;
 

@@ -1,53 +1,73 @@
-//! The net that makes the features, and the loss that it is trained by.
+//! The net, and the loss that it is trained by.
 //!
 //! It predicts every action's reward, linearly from its last hidden layer. The loss is the squared error of the prediction for
 //! the action taken, averaged over the minibatch.
 
-use super::config::NeuralLinearConfig;
 use crate::nn::{Activation, Dense, InputGradient, Layout, Mlp, MlpWork, Panel};
 use crate::policy::minibatch::Minibatch;
+use crate::policy::reward_scaling::RewardScale;
+use crate::policy::settings::Layers;
 use crate::policy::thompson::Breakdown;
 use crate::{Rng, Shape};
 
 /// Where each part of the net is.
 #[derive(Clone, Debug)]
-pub(super) struct Net {
-    n_features: usize,
+pub(crate) struct RewardNet {
+    pub(crate) n_features: usize,
     /// The context to the features.
     hidden: Mlp,
     /// The features to the rewards of all actions.
     output: Dense,
-    pub(super) n_parameters: usize,
+    pub(crate) n_parameters: usize,
 }
 
 /// What the net computes on its way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NetWork {
-    pub(super) batch: Minibatch,
+pub(crate) struct NetWork {
+    pub(crate) batch: Minibatch,
     hidden: MlpWork,
     /// The predicted rewards [A, N], and their gradient.
     predictions: Panel,
     prediction_gradients: Panel,
-    pub(super) gradients: Vec<f32>,
+    pub(crate) gradients: Vec<f32>,
 }
 
-impl Net {
-    pub(super) fn new(config: &NeuralLinearConfig, shape: Shape) -> Self {
+/// What becomes of the outputs of a hidden layer before the next layer reads them.
+pub(crate) trait Units {
+    /// Changes the outputs; what is 0 stays 0. **Samples.**
+    fn pass(&self, outputs: &mut Panel, rng: &mut Rng);
+
+    /// Turns the gradient of changed outputs into that of the outputs. Where a changed output is 0, its gradient is 0 already.
+    fn pass_back(&self, gradients: &mut Panel);
+}
+
+/// They stay as they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AllUnits;
+
+impl Units for AllUnits {
+    fn pass(&self, _outputs: &mut Panel, _rng: &mut Rng) {}
+
+    fn pass_back(&self, _gradients: &mut Panel) {}
+}
+
+impl RewardNet {
+    pub(crate) fn new(hidden_layers: &Layers, shape: Shape) -> Self {
         let mut layout = Layout::default();
         let sizes: Vec<usize> =
-            [shape.n_features].into_iter().chain(config.hidden_layers.0.iter().copied()).collect();
+            [shape.n_features].into_iter().chain(hidden_layers.0.iter().copied()).collect();
         let hidden = Mlp::new(&mut layout, &sizes, Activation::Relu);
         let output = Dense::new(&mut layout, hidden.n_out(), shape.n_actions, Activation::Linear);
         Self { n_features: shape.n_features, hidden, output, n_parameters: layout.len() }
     }
 
     /// Size of the last hidden layer.
-    pub(super) fn dim(&self) -> usize {
+    pub(crate) fn dim(&self) -> usize {
         self.hidden.n_out()
     }
 
     /// Weights uniform within `limit` of 0, zero biases.
-    pub(super) fn initialize(&self, limit: f64, rng: &mut Rng) -> Vec<f32> {
+    pub(crate) fn initialize(&self, limit: f64, rng: &mut Rng) -> Vec<f32> {
         let mut parameters = vec![0.0; self.n_parameters];
         let weight = |rng: &mut Rng, _: &Dense| limit * (2.0 * rng.uniform() - 1.0);
         self.hidden.initialize_with(&mut parameters, rng, weight);
@@ -56,31 +76,51 @@ impl Net {
     }
 
     /// The features [dim, N] of contexts. Fails if one is not finite.
-    pub(super) fn features<'a>(
+    pub(crate) fn features<'a>(
         &self,
         parameters: &[f32],
         contexts: &[&[f32]],
         work: &'a mut NetWork,
     ) -> Result<&'a Panel, Breakdown> {
-        let inputs = &mut work.batch.inputs;
-        inputs.reshape(self.n_features, contexts.len());
-        inputs.put_rows(0, contexts);
-        self.hidden.forward(parameters, inputs.all(), &mut work.hidden);
+        work.batch.set_contexts(contexts, self.n_features, 0);
+        self.hidden.forward(parameters, work.batch.inputs.all(), &mut work.hidden);
         match work.hidden.output().find_non_finite() {
             None => Ok(work.hidden.output()),
             Some(_) => Err(self.find_breakdown(work, "a feature")),
         }
     }
 
-    /// The loss of the minibatch in `work`; its gradients are added to `work.gradients`.
-    pub(super) fn loss(&self, parameters: &[f32], work: &mut NetWork) -> f64 {
+    /// The predicted rewards of contexts, those of a context side by side. Fails if one is not finite. **Samples** if `units` do.
+    pub(crate) fn predict(
+        &self,
+        parameters: &[f32],
+        contexts: &[&[f32]],
+        units: &impl Units,
+        rng: &mut Rng,
+        work: &mut NetWork,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        work.batch.set_contexts(contexts, self.n_features, 0);
+        self.forward(parameters, units, rng, work);
+        if work.predictions.find_non_finite().is_some() {
+            return Err(self.find_breakdown(work, "a predicted reward"));
+        }
+        RewardScale::AS_GIVEN.read_rewards(&work.predictions, rewards);
+        Ok(())
+    }
+
+    /// The loss of the minibatch in `work`; its gradients are added to `work.gradients`. **Samples** if `units` do.
+    pub(crate) fn loss(
+        &self,
+        parameters: &[f32],
+        units: &impl Units,
+        rng: &mut Rng,
+        work: &mut NetWork,
+    ) -> f64 {
+        self.forward(parameters, units, rng, work);
         let NetWork { batch, hidden, predictions, prediction_gradients, gradients } = work;
         let Minibatch { inputs, actions, rewards } = batch;
         let n_rows = inputs.n_columns();
-        self.hidden.forward(parameters, inputs.all(), hidden);
-        predictions.reshape_like(self.output.n_out(), inputs.all());
-        self.output.forward(parameters, hidden.output().all(), predictions.all_mut());
-
         prediction_gradients.reshape_like(self.output.n_out(), inputs.all());
         prediction_gradients.fill(0.0);
         let weight = 2.0 / n_rows as f32;
@@ -94,12 +134,28 @@ impl Net {
         let (features, feature_gradients) = hidden.output_and_gradient();
         let to_features = InputGradient::BeforeRelu(feature_gradients.all_mut());
         self.output.backward(parameters, gradients, features.all(), prediction_gradients.all(), to_features);
-        self.hidden.backward(parameters, gradients, inputs.all(), hidden, InputGradient::None);
+        let pass_back = |gradients: &mut Panel| units.pass_back(gradients);
+        self.hidden.backward_with(
+            parameters,
+            gradients,
+            inputs.all(),
+            hidden,
+            InputGradient::None,
+            pass_back,
+        );
         squares / n_rows as f64
     }
 
+    /// Computes the predictions for the contexts in `work`.
+    fn forward(&self, parameters: &[f32], units: &impl Units, rng: &mut Rng, work: &mut NetWork) {
+        let NetWork { batch: Minibatch { inputs, .. }, hidden, predictions, .. } = work;
+        self.hidden.forward_with(parameters, inputs.all(), hidden, |outputs| units.pass(outputs, rng));
+        predictions.reshape_like(self.output.n_out(), inputs.all());
+        self.output.forward(parameters, hidden.output().all(), predictions.all_mut());
+    }
+
     /// Where the first number that is not finite arose; `otherwise` if the layers have none.
-    pub(super) fn find_breakdown(&self, work: &NetWork, otherwise: &str) -> Breakdown {
+    pub(crate) fn find_breakdown(&self, work: &NetWork, otherwise: &str) -> Breakdown {
         let hidden = work.hidden.outputs().iter().enumerate();
         let hidden = hidden.map(|(layer, panel)| (format!("hidden layer {}", layer + 1), panel));
         let output = ("the predicted rewards".to_owned(), &work.predictions);

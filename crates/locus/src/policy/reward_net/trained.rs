@@ -1,0 +1,134 @@
+//! A reward net with what it has learned.
+
+use super::config::NetSettings;
+use super::net::{NetWork, RewardNet, Units};
+use crate::nn::{RmsProp, clip_by_global_norm};
+use crate::policy::FitReport;
+use crate::policy::minibatch::{Gathering, Minibatch};
+use crate::policy::reward_scaling::RewardScale;
+use crate::policy::thompson::Breakdown;
+use crate::replay::Replay;
+use crate::save::{Decoder, Encoder};
+use crate::scratch::Cache;
+use crate::{Error, Rng, Shape};
+
+/// The net, its parameters and their optimizer.
+#[derive(Clone, Debug)]
+pub(crate) struct TrainedNet {
+    pub(crate) settings: NetSettings,
+    pub(crate) net: RewardNet,
+    pub(crate) parameters: Vec<f32>,
+    pub(crate) optimizer: RmsProp,
+}
+
+impl TrainedNet {
+    /// An untrained net. **Samples.**
+    pub(crate) fn new(settings: NetSettings, shape: Shape, rng: &mut Rng) -> Self {
+        let net = RewardNet::new(&settings.hidden_layers, shape);
+        let parameters = net.initialize(settings.initial_weights, rng);
+        let optimizer = RmsProp::as_in_tensorflow(net.n_parameters);
+        Self { settings, net, parameters, optimizer }
+    }
+
+    /// The predicted rewards of contexts, those of a context side by side. Fails if one is not finite. **Samples** if `units` do.
+    pub(crate) fn predict(
+        &self,
+        contexts: &[&[f32]],
+        units: &impl Units,
+        rng: &mut Rng,
+        work: &mut NetWork,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.net.predict(&self.parameters, contexts, units, rng, work, rewards)
+    }
+
+    /// A round of training on all observations that are kept, with what a model whose only net this is reports of it. **Samples.**
+    pub(crate) fn fit(
+        &mut self,
+        replay: &Replay,
+        units: &impl Units,
+        rng: &mut Rng,
+        cache: &mut Cache<NetWork>,
+    ) -> Result<FitReport, Breakdown> {
+        let mut work = cache.0.take().unwrap_or_default();
+        let mean_loss = Some(self.train_on(replay, units, rng, &mut work)?);
+        *cache = Cache(Some(work));
+        Ok(FitReport { minibatches: self.settings.minibatches, mean_loss, interventions: 0 })
+    }
+
+    /// A round of training on all observations that are kept; the mean loss. **Samples.**
+    pub(crate) fn train_on(
+        &mut self,
+        replay: &Replay,
+        units: &impl Units,
+        rng: &mut Rng,
+        work: &mut NetWork,
+    ) -> Result<f64, Breakdown> {
+        self.train(units, rng, work, |batch, rng, gathering| batch.gather(replay, rng, gathering))
+    }
+
+    /// A round of training on minibatches that `gather` draws; the mean loss. **Samples.**
+    ///
+    /// Shortening long gradients is part of the method, not an intervention of a guard.
+    pub(crate) fn train(
+        &mut self,
+        units: &impl Units,
+        rng: &mut Rng,
+        work: &mut NetWork,
+        mut gather: impl FnMut(&mut Minibatch, &mut Rng, Gathering),
+    ) -> Result<f64, Breakdown> {
+        work.gradients.clear();
+        work.gradients.resize(self.parameters.len(), 0.0);
+        let gathering = Gathering {
+            n_rows: self.settings.batch_size,
+            n_features: self.net.n_features,
+            n_more_lines: 0,
+            scale: RewardScale::AS_GIVEN,
+        };
+        let mut total = 0.0;
+        for _ in 0..self.settings.minibatches {
+            gather(&mut work.batch, rng, gathering);
+            let loss = self.net.loss(&self.parameters, units, rng, work);
+            if !loss.is_finite() {
+                return Err(self.net.find_breakdown(work, "the loss"));
+            }
+            total += loss;
+            let norm = clip_by_global_norm(&mut work.gradients, self.settings.max_gradient_norm);
+            if !norm.is_finite() {
+                return Err(Breakdown { place: "the length of the gradients".to_owned(), found: norm });
+            }
+            let learning_rate = self.settings.learning_rate_after(self.optimizer.n_steps);
+            self.optimizer.step(&mut self.parameters, &mut work.gradients, learning_rate);
+        }
+        match self.parameters.iter().find(|parameter| !parameter.is_finite()) {
+            None => Ok(total / f64::from(self.settings.minibatches)),
+            Some(found) => {
+                Err(Breakdown { place: "a parameter after training".to_owned(), found: f64::from(*found) })
+            }
+        }
+    }
+
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.optimizer.n_steps);
+        encoder.f32s(&self.parameters);
+        encoder.f32s(&self.optimizer.squares);
+    }
+
+    pub(crate) fn decode(
+        settings: NetSettings,
+        shape: Shape,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
+            return Err(decoder.damaged("its parameters are cut short".to_owned()));
+        }
+        let net = RewardNet::new(&settings.hidden_layers, shape);
+        let n_steps = decoder.u64()?;
+        let [parameters, squares] = decoder.parameters(net.n_parameters)?;
+        if squares.iter().any(|square| *square < 0.0) {
+            return Err(decoder.damaged("a mean of squares is negative".to_owned()));
+        }
+        let optimizer = RmsProp { n_steps, squares, ..RmsProp::as_in_tensorflow(0) };
+        Ok(Self { settings, net, parameters, optimizer })
+    }
+}
