@@ -98,8 +98,8 @@ impl SquaredDistances<'_, '_> {
                 squares[g] = simd.mul_add_e_f32s(deviation, deviation, squares[g]);
             }
         }
-        for g in 0..G {
-            S::as_mut_simd_f32s(&mut self.squares[draw + g]).0[part] = squares[g];
+        for (rows, squares) in self.squares[draw..draw + G].iter_mut().zip(squares) {
+            S::as_mut_simd_f32s(rows).0[part] = squares;
         }
     }
 }
