@@ -183,7 +183,7 @@ macro_rules! config {
         $visibility struct $name {
             $(
                 $(#[doc = $doc])+
-                #[doc = concat!("\n\nDefault ", stringify!($default), " (", $source, ").")]
+                #[doc = concat!("\n\nDefault `", stringify!($default), "` (", $source, ").")]
                 pub $field: $type,
             )*
         }

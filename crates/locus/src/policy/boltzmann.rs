@@ -3,8 +3,8 @@
 //! A temperature is a difference of rewards, and rewards range from 0 and 1 in one problem to −35 and 50 in another. So the
 //! temperature is counted in standard deviations of the rewards seen so far (`temperature_unit`), and one setting serves all. It falls with the
 //! logarithm of the rounds that the caller counts: an action that is worse by Δ is then taken with a probability that falls as
-//! t^(−Δ/temperature). Faster, and an action may be given up for ever by mistake; slower, and the mistakes never end (Singh et al.,
-//! 2000; Cesa-Bianchi et al., "Boltzmann exploration done right", 2017).
+//! t^(−Δ/temperature). Falling faster, an action may be given up for ever by mistake; not falling at all, mistakes never end
+//! (Singh et al., 2000; Cesa-Bianchi et al., "Boltzmann exploration done right", 2017).
 
 use super::randomized::{Randomize, Randomized};
 use super::registry::{Identity, Registered};
