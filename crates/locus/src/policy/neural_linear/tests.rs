@@ -61,37 +61,41 @@ fn loss_by_hand(parameters: &[f64], batch: &Minibatch) -> f64 {
     (0..n_rows).map(square).sum::<f64>() / n_rows as f64
 }
 
-/// Against the formula, and its gradient against finite differences; all dimensions different.
+/// Against the formula, and its gradient against finite differences; all dimensions different, and for a single row too.
 #[test]
 fn the_loss_is_the_masked_squared_error_and_its_gradient_the_difference() {
-    const N: usize = 21;
-    let net = Net::new(&small(), Shape::new(3, 4));
-    let mut rng = Seed::new(1).stream("test", 0);
-    let mut parameters = net.initialize(0.9, &mut rng);
-    // Biases too, so that none of them is 0.
-    parameters.iter_mut().for_each(|parameter| *parameter += 0.1 * rng.normal() as f32);
-    let mut work = NetWork::default();
-    work.gradients = vec![0.0; net.n_parameters];
-    work.batch.inputs = Panel::new(3, N);
-    for i in 0..3 {
-        work.batch.inputs.line_mut(i).iter_mut().for_each(|value| *value = rng.normal() as f32);
-    }
-    work.batch.actions = (0..N).map(|row| (row * row) % 3).collect();
-    work.batch.rewards = (0..N).map(|_| 3.0 * rng.normal() as f32).collect();
-    let loss = net.loss(&parameters, &mut work);
+    for n_rows in [21, 1] {
+        let net = Net::new(&small(), Shape::new(3, 4));
+        let mut rng = Seed::new(1).stream("test", 0);
+        let mut parameters = net.initialize(0.9, &mut rng);
+        // Biases too, so that none of them is 0.
+        parameters.iter_mut().for_each(|parameter| *parameter += 0.1 * rng.normal() as f32);
+        let mut work = NetWork::default();
+        work.gradients = vec![0.0; net.n_parameters];
+        work.batch.inputs.reshape_padded(3, n_rows);
+        for i in 0..3 {
+            work.batch.inputs.line_mut(i).iter_mut().for_each(|value| *value = rng.normal() as f32);
+        }
+        work.batch.actions = (0..n_rows).map(|row| (row * row) % 3).collect();
+        work.batch.rewards = (0..n_rows).map(|_| 3.0 * rng.normal() as f32).collect();
+        let loss = net.loss(&parameters, &mut work);
 
-    let exact: Vec<f64> = parameters.iter().map(|&parameter| f64::from(parameter)).collect();
-    let by_hand = loss_by_hand(&exact, &work.batch);
-    assert!((loss - by_hand).abs() < 1e-5 * by_hand, "{loss} {by_hand}");
-    for (place, gradient) in work.gradients.iter().enumerate() {
-        let at = |offset: f64| {
-            let mut moved = exact.clone();
-            moved[place] += offset;
-            loss_by_hand(&moved, &work.batch)
-        };
-        let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
-        let error = (difference - f64::from(*gradient)).abs();
-        assert!(error < 1e-5 * (1.0 + difference.abs()), "parameter {place}: {gradient}, {difference}");
+        let exact: Vec<f64> = parameters.iter().map(|&parameter| f64::from(parameter)).collect();
+        let by_hand = loss_by_hand(&exact, &work.batch);
+        assert!((loss - by_hand).abs() < 1e-5 * by_hand, "{n_rows} rows: {loss} {by_hand}");
+        for (place, gradient) in work.gradients.iter().enumerate() {
+            let at = |offset: f64| {
+                let mut moved = exact.clone();
+                moved[place] += offset;
+                loss_by_hand(&moved, &work.batch)
+            };
+            let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+            let error = (difference - f64::from(*gradient)).abs();
+            assert!(
+                error < 1e-5 * (1.0 + difference.abs()),
+                "{n_rows} rows, parameter {place}: {gradient}, {difference}"
+            );
+        }
     }
 }
 
