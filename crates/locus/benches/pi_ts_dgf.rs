@@ -2,13 +2,16 @@
 //!
 //! At five sizes, with the settings of the authors: a decision; a minibatch of 512 rows as the policy runs it; and the parts of such a minibatch on
 //! their own, which are the nets forward and back (with the copying of parameters and gradients that belongs to it), the distances between particles,
-//! and the combinations of gradients and particles. What is left of the minibatch is drawing rows and taking the step.
+//! the combinations of gradients and particles, and the step that these make (what an optimizer is elsewhere). What is left of the minibatch is drawing
+//! rows, and the prior.
 //! Run with `taskset -c 0 cargo bench -p locus --bench pi_ts_dgf`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::time::Instant;
 
 use locus::nn::{Panel, Stack, StackWork, add_combined, combine, squared_distances};
+use locus::policy::pi_ts_dgf::config::PiTsDgfConfig;
+use locus::policy::pi_ts_dgf::flow::{Flow, FlowWork};
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 
 const SHAPES: [Shape; 6] = [
@@ -30,13 +33,13 @@ fn main() {
     }
     println!("fastest / median; a decision in µs, a minibatch and its parts in ms");
     println!(
-        "  C   A      decision           minibatch        nets              distances         combinations"
+        "  C   A      decision           minibatch        nets              distances         combinations      step"
     );
     for shape in SHAPES {
         let (choose, minibatch) = whole(shape);
-        let [nets, distances, combinations] = parts(shape);
+        let [nets, distances, combinations, step] = parts(shape);
         print!("{:>3} {:>3}", shape.n_features, shape.n_actions);
-        for (fastest, median) in [choose, minibatch, nets, distances, combinations] {
+        for (fastest, median) in [choose, minibatch, nets, distances, combinations, step] {
             print!("   {fastest:>6.3} / {median:>6.3}");
         }
         println!();
@@ -82,8 +85,8 @@ fn whole(shape: Shape) -> ((f64, f64), (f64, f64)) {
     (summary(decisions), summary(minibatches))
 }
 
-/// Nets, distances, combinations.
-fn parts(shape: Shape) -> [(f64, f64); 3] {
+/// Nets, distances, combinations, the step.
+fn parts(shape: Shape) -> [(f64, f64); 4] {
     let stack = Stack { n_nets: PARTICLES, n_in: shape.n_features, n_hidden: HIDDEN, n_out: shape.n_actions };
     let mut rng = Seed::new(3).stream("bench", 0);
     let x = random(shape.n_features, ROWS, &mut rng);
@@ -109,7 +112,15 @@ fn parts(shape: Shape) -> [(f64, f64); 3] {
         combine(&weights, gradients.all(), directions.all_mut());
         add_combined(&weights, previous.all(), directions.all_mut());
     });
-    [nets, distances, combinations]
+    let flow = Flow::new(&PiTsDgfConfig::authors());
+    let mut particles = flow.particles(particles);
+    let mut flow_work = FlowWork::default();
+    flow.prepare(stack.n_parameters(), &mut flow_work);
+    let step = time(100, || {
+        flow_work.directions.copy_lines(0, &directions);
+        std::hint::black_box(flow.advance(&mut particles, &mut flow_work));
+    });
+    [nets, distances, combinations, step]
 }
 
 fn random(n_lines: usize, n_columns: usize, rng: &mut Rng) -> Panel {

@@ -85,7 +85,12 @@ impl Replay {
 
     /// Draws an observation; draws are independent, so the same one may come again. Panics if there is none.
     pub fn sample(&self, rng: &mut Rng) -> Observation<'_> {
-        self.get(rng.below(self.len()))
+        self.get(self.sample_index(rng))
+    }
+
+    /// The same, as what [`Replay::get`] takes.
+    pub fn sample_index(&self, rng: &mut Rng) -> usize {
+        rng.below(self.len())
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {

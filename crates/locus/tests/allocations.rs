@@ -35,12 +35,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of 60 decisions, of 60 lessons without training, and of all rounds of training among them.
-fn allocations(spec: &PolicySpec) -> [usize; 3] {
-    let mut policy = spec.build(Shape::new(20, 5), Seed::new(1)).expect("a policy");
-    let context = [0.5_f32; 20];
+/// Allocations of 60 decisions, of 60 lessons without training, and of all rounds of training among them, with contexts of which so many
+/// numbers are not 0.
+fn allocations(spec: &PolicySpec, n_nonzero: usize) -> [usize; 3] {
+    let mut policy = spec.build(Shape::new(100, 5), Seed::new(1)).expect("a policy");
     let mut counts = [0; 3];
     for round in 0..100 {
+        let mut context = [0.0_f32; 100];
+        (0..n_nonzero).for_each(|i| context[(round as usize + i) % 100] = 0.1 + 0.001 * round as f32);
         let before = N_ALLOCATIONS.get();
         let action = policy.choose(Request { round, context: &context }).expect("a choice").action;
         let chosen = N_ALLOCATIONS.get();
@@ -60,10 +62,12 @@ fn decisions_and_minibatches_do_not_allocate() {
     // ψ layers narrower than the context, so that LU-SIVI trains with low-rank noise.
     let settings = |n| [("minibatches", n), ("replay_capacity", "30"), ("psi_layers", "4")];
     let [few, many] = ["2", "20"].map(|n| common::small_policies(&settings(n)));
-    for (few, many) in few.iter().zip(&many) {
-        let (few_counts, many_counts) = (allocations(few), allocations(many));
-        assert_eq!(few_counts[..2], [0, 0], "{few}");
-        // A round of training may allocate, but no more for more minibatches.
-        assert_eq!(few_counts[2], many_counts[2], "{many}");
+    for n_nonzero in [100, 2] {
+        for (few, many) in few.iter().zip(&many) {
+            let (few_counts, many_counts) = (allocations(few, n_nonzero), allocations(many, n_nonzero));
+            assert_eq!(few_counts[..2], [0, 0], "{few}");
+            // A round of training may allocate, but no more for more minibatches.
+            assert_eq!(few_counts[2], many_counts[2], "{many}");
+        }
     }
 }

@@ -15,6 +15,8 @@ use super::panel::{LANES, Lines, LinesMut, Panel};
 use super::product::{
     Epilogue, Store, add_outer, masked, product, product_backward, product_of_one, relu, vector,
 };
+use super::sparse_product::SparseWork;
+use super::sparse_rows::Input;
 use super::{Layout, Normals, exp_slice, sum};
 use crate::Rng;
 
@@ -45,8 +47,10 @@ pub struct BayesStart {
 /// What a layer computes on its way, kept for the way back.
 #[derive(Clone, Debug, Default)]
 pub struct BayesDenseWork {
-    /// x² [in, N]
+    /// x² [in, N], unless x is sparse.
     squares: Panel,
+    /// Room for the products with an x that is.
+    sparse: SparseWork,
     /// e [out, N]
     noise: Panel,
     /// √(Vᵀx² + floor) [out, N]
@@ -170,39 +174,56 @@ impl BayesDense {
         &self,
         parameters: &[f32],
         variances: &[f32],
-        x: Lines<'_>,
+        x: Input<'_>,
         floor: f32,
         normals: &mut Normals,
         work: &mut BayesDenseWork,
     ) {
-        let BayesDenseWork { squares, noise, std, output, .. } = work;
-        squares.reshape_like(self.n_in, x);
-        for (squares, x) in squares.all_mut().iter_mut().zip(x.iter()) {
-            square(x, squares);
-        }
-        noise.reshape_like(self.n_out, x);
+        let BayesDenseWork { squares, sparse, noise, std, output, .. } = work;
+        [&mut *noise, std, output].into_iter().for_each(|panel| x.reshape(panel, self.n_out));
         normals.fill_panel(noise, 1.0);
-        std.reshape_like(self.n_out, x);
-        output.reshape_like(self.n_out, x);
         let (means, bias) = (&parameters[self.means.clone()], &parameters[self.bias.clone()]);
-        if x.is_vector() {
-            product_of_one(variances, squares.all().data, std.all_mut().data);
-            product_of_one(means, x.data, output.all_mut().data);
-            let parts = std.all_mut().data.iter_mut().zip(noise.all().data).zip(bias);
-            for (y, ((std, noise), bias)) in output.all_mut().data.iter_mut().zip(parts) {
-                *std = (*std + floor).sqrt();
-                *y += bias + *std * noise;
-                if self.activation == Activation::Relu && *y < 0.0 {
-                    *y = 0.0;
+        match x {
+            Input::Dense(x) => {
+                squares.reshape_like(self.n_in, x);
+                for (squares, x) in squares.all_mut().iter_mut().zip(x.iter()) {
+                    square(x, squares);
                 }
+                if x.is_vector() {
+                    product_of_one(variances, squares.all().data, std.all_mut().data);
+                    product_of_one(means, x.data, output.all_mut().data);
+                    return self.finish_one(bias, floor, work);
+                }
+                product(variances, squares.all(), &mut std.all_mut(), &Root { floor });
             }
-            return;
+            Input::Sparse(x, rows) => {
+                sparse.product::<true>(variances, (x, rows), &mut std.all_mut(), &Root { floor });
+            }
         }
-        product(variances, squares.all(), &mut std.all_mut(), &Root { floor });
         let noisy = Noisy { bias, std: std.all(), noise: noise.all() };
-        match self.activation {
-            Activation::Linear => product(means, x, &mut output.all_mut(), &noisy),
-            Activation::Relu => product(means, x, &mut output.all_mut(), &NoisyRelu(noisy)),
+        let y = &mut output.all_mut();
+        match (x, self.activation) {
+            (Input::Dense(x), Activation::Linear) => product(means, x, y, &noisy),
+            (Input::Dense(x), Activation::Relu) => product(means, x, y, &NoisyRelu(noisy)),
+            (Input::Sparse(x, rows), Activation::Linear) => {
+                sparse.product::<false>(means, (x, rows), y, &noisy)
+            }
+            (Input::Sparse(x, rows), Activation::Relu) => {
+                sparse.product::<false>(means, (x, rows), y, &NoisyRelu(noisy));
+            }
+        }
+    }
+
+    /// Makes the output of a single column from its sums and their variances.
+    fn finish_one(&self, bias: &[f32], floor: f32, work: &mut BayesDenseWork) {
+        let BayesDenseWork { noise, std, output, .. } = work;
+        let parts = std.all_mut().data.iter_mut().zip(noise.all().data).zip(bias);
+        for (y, ((std, noise), bias)) in output.all_mut().data.iter_mut().zip(parts) {
+            *std = (*std + floor).sqrt();
+            *y += bias + *std * noise;
+            if self.activation == Activation::Relu && *y < 0.0 {
+                *y = 0.0;
+            }
         }
     }
 
@@ -213,19 +234,25 @@ impl BayesDense {
         parameters: &[f32],
         gradients: &mut [f32],
         variances: &[f32],
-        x: Lines<'_>,
+        x: Input<'_>,
         work: &mut BayesDenseWork,
         before_relu: Option<LinesMut<'_>>,
     ) {
         let BayesDenseWork {
-            squares, noise, std, gradient, variance_gradient, weight_variance_gradient, ..
+            squares,
+            sparse,
+            noise,
+            std,
+            gradient,
+            variance_gradient,
+            weight_variance_gradient,
+            ..
         } = work;
         let dy = gradient.all();
-        add_outer(x, dy, &mut gradients[self.means.clone()]);
         for (gradient, line) in gradients[self.bias.clone()].iter_mut().zip(dy.iter()) {
             *gradient += sum(line);
         }
-        variance_gradient.reshape_like(self.n_out, x);
+        x.reshape(variance_gradient, self.n_out);
         for out in 0..self.n_out {
             let parts = (gradient.line(out), noise.line(out), std.line(out));
             differentiate_root(parts, variance_gradient.line_mut(out));
@@ -233,10 +260,21 @@ impl BayesDense {
         variance_gradient.clear_padding();
         weight_variance_gradient.clear();
         weight_variance_gradient.resize(self.log_stds.len(), 0.0);
-        add_outer(squares.all(), variance_gradient.all(), weight_variance_gradient);
+        let (dv, mean_gradients) = (variance_gradient.all(), &mut gradients[self.means.clone()]);
+        match x {
+            Input::Dense(x) => {
+                add_outer(x, dy, mean_gradients);
+                add_outer(squares.all(), dv, weight_variance_gradient);
+            }
+            Input::Sparse(x, rows) => {
+                sparse.sort((x, rows));
+                sparse.add_outer::<false>(x, dy, mean_gradients);
+                sparse.add_outer::<true>(x, dv, weight_variance_gradient);
+            }
+        }
         differentiate_exp(variances, weight_variance_gradient, &mut gradients[self.log_stds.clone()]);
-        if let Some(mut dx) = before_relu {
-            product_backward(variances, variance_gradient.all(), &mut dx, &Store);
+        if let (Some(mut dx), Input::Dense(x)) = (before_relu, x) {
+            product_backward(variances, dv, &mut dx, &Store);
             product_backward(&parameters[self.means.clone()], dy, &mut dx, &JoinBeforeRelu(x));
         }
     }
@@ -260,11 +298,11 @@ impl BayesDense {
         let mean_gradients = &mut before[self.means.clone()];
         let log_std_gradients = &mut after[..self.log_stds.len()];
         let mut total = 0.0;
-        for line in 0..self.n_in {
-            let places = line * self.n_out..(line + 1) * self.n_out;
+        for start in (0..means.len()).step_by(KL_BLOCK) {
+            let places = start..means.len().min(start + KL_BLOCK);
             let weights = (&means[places.clone()], &log_stds[places.clone()], &variances[places.clone()]);
             let gradients = (&mut mean_gradients[places.clone()], &mut log_std_gradients[places]);
-            total += f64::from(add_kl_of_line(weights, precision, weight, gradients));
+            total += f64::from(add_kl_of_block(weights, precision, weight, gradients));
         }
         total + self.means.len() as f64 * (0.5 * libm::log(prior_variance) - 0.5)
     }
@@ -286,27 +324,41 @@ fn differentiate_exp(variances: &[f32], variance_gradients: &[f32], gradients: &
     }
 }
 
+/// Weights whose KL terms are summed in single precision.
+const KL_BLOCK: usize = 64 * LANES;
+
 /// `Σ (V + μ²)/(2σ_p²) − s`, the part of the KL term that has gradients; adds these, weighted.
 #[multiversion(targets = "simd")]
-fn add_kl_of_line(
+fn add_kl_of_block(
     (means, log_stds, variances): (&[f32], &[f32], &[f32]),
     precision: f32,
     weight: f32,
     (mean_gradients, log_std_gradients): (&mut [f32], &mut [f32]),
 ) -> f32 {
-    let n = means.len();
-    let (log_stds, variances) = (&log_stds[..n], &variances[..n]);
-    let (mean_gradients, log_std_gradients) = (&mut mean_gradients[..n], &mut log_std_gradients[..n]);
     let factor = weight * precision;
+    let add =
+        |mean: f32, log_std: f32, variance: f32, mean_gradient: &mut f32, log_std_gradient: &mut f32| {
+            *mean_gradient += factor * mean;
+            *log_std_gradient = (*log_std_gradient + factor * variance) - weight;
+            0.5 * precision * (variance + mean * mean) - log_std
+        };
+    // Arrays, so that the compiler sees that all lists are equally long, and makes vectors of them.
+    let (m, m_rest) = means.as_chunks::<LANES>();
+    let (s, s_rest) = log_stds.as_chunks::<LANES>();
+    let (v, v_rest) = variances.as_chunks::<LANES>();
+    let (dm, dm_rest) = mean_gradients.as_chunks_mut::<LANES>();
+    let (ds, ds_rest) = log_std_gradients.as_chunks_mut::<LANES>();
     let mut lanes = [0.0; LANES];
-    for first in (0..n).step_by(LANES) {
-        for i in first..n.min(first + LANES) {
-            lanes[i - first] += 0.5 * precision * (variances[i] + means[i] * means[i]) - log_stds[i];
-            mean_gradients[i] += factor * means[i];
-            log_std_gradients[i] = (log_std_gradients[i] + factor * variances[i]) - weight;
+    for ((((m, s), v), dm), ds) in m.iter().zip(s).zip(v).zip(dm).zip(ds) {
+        for lane in 0..LANES {
+            lanes[lane] += add(m[lane], s[lane], v[lane], &mut dm[lane], &mut ds[lane]);
         }
     }
-    lanes.iter().sum()
+    let mut total: f32 = lanes.iter().sum();
+    for ((((m, s), v), dm), ds) in m_rest.iter().zip(s_rest).zip(v_rest).zip(dm_rest).zip(ds_rest) {
+        total += add(*m, *s, *v, dm, ds);
+    }
+    total
 }
 
 #[multiversion(targets = "simd")]

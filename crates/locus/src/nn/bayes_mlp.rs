@@ -2,7 +2,7 @@
 
 use super::bayes_dense::{BayesDense, BayesDenseWork, BayesStart};
 use super::dense::Activation;
-use super::{Layout, Lines, Normals, Panel};
+use super::{Input, Layout, Normals, Panel};
 use crate::Rng;
 
 /// Layers with ReLUs in between, and none after the last.
@@ -54,7 +54,7 @@ impl BayesMlp {
         &self,
         parameters: &[f32],
         variances: &[Vec<f32>],
-        x: Lines<'_>,
+        x: Input<'_>,
         floor: f32,
         normals: &mut Normals,
         work: &mut BayesMlpWork,
@@ -62,7 +62,7 @@ impl BayesMlp {
         work.layers.resize_with(self.layers.len(), BayesDenseWork::default);
         for (index, layer) in self.layers.iter().enumerate() {
             let (before, after) = work.layers.split_at_mut(index);
-            let input = before.last().map_or(x, |work| work.output.all());
+            let input = before.last().map_or(x, |work| Input::Dense(work.output.all()));
             layer.forward(parameters, &variances[index], input, floor, normals, &mut after[0]);
         }
     }
@@ -73,13 +73,15 @@ impl BayesMlp {
         parameters: &[f32],
         gradients: &mut [f32],
         variances: &[Vec<f32>],
-        x: Lines<'_>,
+        x: Input<'_>,
         work: &mut BayesMlpWork,
     ) {
         for (index, layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = work.layers.split_at_mut(index);
             let (x, dx) = match before.last_mut() {
-                Some(BayesDenseWork { output, gradient, .. }) => (output.all(), Some(gradient.all_mut())),
+                Some(BayesDenseWork { output, gradient, .. }) => {
+                    (Input::Dense(output.all()), Some(gradient.all_mut()))
+                }
                 None => (x, None),
             };
             layer.backward(parameters, gradients, &variances[index], x, &mut after[0], dx);

@@ -2,10 +2,14 @@
 
 use super::*;
 use crate::Seed;
+use crate::nn::gradient_check::check_gradient;
+use crate::nn::sparse_rows::tests::{mostly_common, sparse};
 
 /// What the layers begin with here: deviations that matter beside the means.
 const START: BayesStart = BayesStart { mean_std: 0.5, log_std: -1.0, log_std_spread: 0.3 };
 const FLOOR: f32 = 1e-3;
+/// The kinks of the ReLUs need short steps, which leave fewer digits.
+const TOLERANCE: f64 = 1e-2;
 
 struct Net {
     net: BayesMlp,
@@ -25,53 +29,77 @@ impl Net {
     }
 }
 
-fn random(n_features: usize, n_columns: usize, seed: u64) -> Panel {
-    let mut panel = Panel::new(n_features, n_columns);
-    let mut rng = Seed::new(seed).stream("test", 0);
-    panel.all_mut().iter_mut().flatten().for_each(|value| *value = rng.normal() as f32);
-    panel
-}
-
 /// Σ of all outputs, each times a fixed number, plus 0.7 times the KL term; always with the same noise. Adds its gradients.
-fn loss(net: &BayesMlp, parameters: &[f32], x: &Panel, factors: &Panel, gradients: &mut [f32]) -> f64 {
+fn loss(net: &BayesMlp, parameters: &[f32], x: Input<'_>, factors: &Panel, gradients: &mut [f32]) -> f64 {
     let (mut variances, mut work) = (Vec::new(), BayesMlpWork::default());
     net.variances(parameters, &mut variances);
     let normals = &mut Normals::new(&mut Seed::new(2).stream("noise", 0));
-    net.forward(parameters, &variances, x.all(), FLOOR, normals, &mut work);
+    net.forward(parameters, &variances, x, FLOOR, normals, &mut work);
     let (output, gradient) = work.output_and_gradient();
-    let products =
-        output.all().iter().flatten().zip(factors.all().iter().flatten()).map(|(y, f)| f64::from(y * f));
-    let total: f64 = products.sum();
+    let pairs = output.all().iter().flatten().zip(factors.all().iter().flatten());
+    let total: f64 = pairs.map(|(&y, &f)| f64::from(y) * f64::from(f)).sum();
     for out in 0..factors.n_features() {
         gradient.line_mut(out).copy_from_slice(factors.line(out));
     }
     gradient.clear_padding();
-    net.backward(parameters, gradients, &variances, x.all(), &mut work);
+    net.backward(parameters, gradients, &variances, x, &mut work);
     total + 0.7 * net.add_kl(parameters, gradients, &variances, 2.0, 0.7)
 }
 
+/// Every parameter of every layer, for both kinds of inputs.
 #[test]
 fn gradients_equal_finite_differences() {
     for sizes in [vec![3, 4], vec![3, 6, 4], vec![3, 7, 6, 4], vec![19, 5, 2]] {
         let Net { net, parameters, .. } = Net::new(&sizes);
-        let (x, factors) = (random(sizes[0], 21, 3), random(sizes[sizes.len() - 1], 21, 4));
-        let mut gradients = vec![0.0; parameters.len()];
-        loss(&net, &parameters, &x, &factors, &mut gradients);
-        let scale = gradients.iter().fold(1.0_f32, |largest, gradient| largest.max(gradient.abs()));
-        let mut n_wrong = 0;
-        for place in 0..parameters.len() {
-            let step = 1e-3;
-            let at = |offset: f32| {
-                let mut moved = parameters.clone();
-                moved[place] += offset;
-                loss(&net, &moved, &x, &factors, &mut vec![0.0; parameters.len()])
-            };
-            let difference = (at(step) - at(-step)) / f64::from(2.0 * step);
-            // Single precision and the kinks of the ReLUs leave a little.
-            let bound = 0.01 * difference.abs() + 1e-3 * f64::from(scale);
-            n_wrong += usize::from((difference - f64::from(gradients[place])).abs() > bound);
+        let factors = mostly_common(sizes[sizes.len() - 1], 18, 1.0, 4);
+        let dense = mostly_common(sizes[0], 18, 1.0, 3);
+        let (rows, _) = sparse(&mostly_common(sizes[0], 18, 0.3, 8));
+        let picked: Vec<usize> = (0..18).map(|row| row * row % 18).collect();
+        for (kind, x) in [("dense", Input::Dense(dense.all())), ("sparse", Input::Sparse(&rows, &picked))] {
+            let mut gradients = vec![0.0; parameters.len()];
+            loss(&net, &parameters, x, &factors, &mut gradients);
+            let what = format!("layers {sizes:?}, {kind}");
+            check_gradient(&what, TOLERANCE, &parameters, &gradients, |parameters| {
+                loss(&net, parameters, x, &factors, &mut vec![0.0; parameters.len()])
+            });
         }
-        assert!(n_wrong * 50 <= parameters.len(), "{sizes:?}: {n_wrong} of {} are wrong", parameters.len());
+    }
+}
+
+/// With the same noise, rows that are kept without what they have in common give the outputs and gradients of a panel that has all, but for
+/// rounding: all in common, most, some, and nothing; rows that fill whole vectors and rows that do not; a single one.
+#[test]
+fn sparse_rows_give_what_a_panel_gives() {
+    for density in [0.0, 0.1, 0.4, 1.0] {
+        for (sizes, n_rows) in [(vec![5, 3], 1), (vec![40, 50, 4], 64), (vec![33, 17, 6, 2], 50)] {
+            let Net { net, parameters, variances } = Net::new(&sizes);
+            let x = mostly_common(sizes[0], n_rows, density, 5);
+            let (rows, found) = sparse(&x);
+            assert!(n_rows == 1 || (found - density).abs() < 0.1, "{found} {density}");
+            let all: Vec<usize> = (0..n_rows).collect();
+            let factors = mostly_common(sizes[sizes.len() - 1], n_rows, 1.0, 6);
+            let results = [Input::Dense(x.all()), Input::Sparse(&rows, &all)].map(|x| {
+                let normals = &mut Normals::new(&mut Seed::new(7).stream("noise", 0));
+                let (mut work, mut gradients) = (BayesMlpWork::default(), vec![0.0; parameters.len()]);
+                net.forward(&parameters, &variances, x, FLOOR, normals, &mut work);
+                let (output, gradient) = work.output_and_gradient();
+                let outputs: Vec<f32> = output.all().iter().flatten().copied().collect();
+                gradient.fill(0.0);
+                for out in 0..factors.n_features() {
+                    gradient.line_mut(out).copy_from_slice(factors.line(out));
+                }
+                net.backward(&parameters, &mut gradients, &variances, x, &mut work);
+                [outputs, gradients]
+            });
+            let [dense, sparse] = &results;
+            for (dense, sparse) in dense.iter().zip(sparse) {
+                let scale = dense.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+                for (dense, sparse) in dense.iter().zip(sparse) {
+                    let what = format!("{density} {sizes:?} {n_rows}: {dense}, {sparse}");
+                    assert!((dense - sparse).abs() <= 1e-5 * (dense.abs() + 0.1 * scale), "{what}");
+                }
+            }
+        }
     }
 }
 
@@ -143,12 +171,12 @@ fn drawn_sums_are_distributed_as_drawn_weights() {
     let mut one = Panel::new(3, 1);
     (0..3).for_each(|feature| one.line_mut(feature)[0] = context[feature]);
     for _ in 0..N {
-        net.forward(&parameters, &variances, one.all(), 0.0, &mut normals, &mut work);
+        net.forward(&parameters, &variances, Input::Dense(one.all()), 0.0, &mut normals, &mut work);
         one_by_one.push([work.output().line(0)[0], work.output().line(1)[0]]);
     }
     let mut many = Panel::new(3, N);
     (0..3).for_each(|feature| many.line_mut(feature).fill(context[feature]));
-    net.forward(&parameters, &variances, many.all(), 0.0, &mut normals, &mut work);
+    net.forward(&parameters, &variances, Input::Dense(many.all()), 0.0, &mut normals, &mut work);
     let lines = work.output().line(0).iter().zip(work.output().line(1));
     let at_once: Vec<[f32; 2]> = lines.map(|(a, b)| [*a, *b]).collect();
 

@@ -14,7 +14,7 @@ use super::config::BbbConfig;
 use crate::nn::{Adam, BayesMlp, BayesMlpWork, LANES, Layout, Normals};
 use crate::policy::FitReport;
 use crate::policy::breakdown::{check_trained, find_breakdown};
-use crate::policy::minibatch::{Gathering, Minibatch};
+use crate::policy::minibatch::{Contexts, Gathering, Minibatch};
 use crate::policy::reward_scaling::{RewardScale, RewardScaling};
 use crate::policy::settings::{Switch, sizes};
 use crate::policy::thompson::{Breakdown, Plan, RewardModel};
@@ -39,7 +39,7 @@ pub(super) struct Parts {
 /// A minibatch and all that is computed from it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
-    pub(super) batch: Minibatch,
+    pub(super) batch: Minibatch<Contexts>,
     pub(super) net: BayesMlpWork,
     pub(super) gradients: Vec<f32>,
 }
@@ -62,7 +62,7 @@ impl Parts {
     ) -> f64 {
         let BbbConfig { noise_std, prior_gain, variance_floor, .. } = self.config;
         let Work { batch: Minibatch { inputs, actions, rewards }, net, gradients } = work;
-        self.net.forward(parameters, variances, inputs.all(), variance_floor as f32, normals, net);
+        self.net.forward(parameters, variances, inputs.input(), variance_floor as f32, normals, net);
 
         let n_rows = actions.len() as f64;
         let precision = (1.0 / noise_std) as f32;
@@ -76,7 +76,7 @@ impl Parts {
             output_gradients.line_mut(action)[column] = weight * deviation;
         }
         let log_density = libm::log(noise_std) + 0.5 * libm::log(2.0 * std::f64::consts::PI);
-        self.net.backward(parameters, gradients, variances, inputs.all(), net);
+        self.net.backward(parameters, gradients, variances, inputs.input(), net);
 
         let kl_weight = 1.0 / n_observed.max(1) as f64;
         let kl = self.net.add_kl(parameters, gradients, variances, prior_gain, kl_weight as f32);
@@ -107,13 +107,15 @@ impl Parts {
 
     /// Where the first number that is not finite arose on the way to a loss that is not.
     fn find_breakdown(&self, loss: f64, work: &Work) -> Breakdown {
-        let contexts = [("the contexts of the minibatch".to_owned(), &work.batch.inputs)];
+        if let Some(found) = work.batch.inputs.find_non_finite() {
+            let place = "the contexts of the minibatch".to_owned();
+            return Breakdown { place, found: f64::from(found) };
+        }
         let layers = work.net.stds_and_outputs().enumerate().flat_map(|(layer, (std, output))| {
             let layer = layer + 1;
             [(format!("standard deviations of layer {layer}"), std), (format!("layer {layer}"), output)]
         });
-        find_breakdown(contexts.into_iter().chain(layers))
-            .unwrap_or(Breakdown { place: "the loss".to_owned(), found: loss })
+        find_breakdown(layers).unwrap_or(Breakdown { place: "the loss".to_owned(), found: loss })
     }
 }
 
@@ -126,6 +128,19 @@ fn are_squares_finite(numbers: &[f32]) -> bool {
         rest.iter_mut().zip(numbers).for_each(|(rest, number)| *rest += number * number * 0.0);
     }
     rest.iter().sum::<f32>() == 0.0
+}
+
+/// Keeps numbers within bounds; how many were outside. A NaN is left for the check that follows.
+#[multiversion(targets = "simd")]
+fn hold(numbers: &mut [f32], low: f32, high: f32) -> u32 {
+    let mut n_held = 0;
+    for number in numbers {
+        let held = if *number < low { low } else { *number };
+        let held = if held > high { high } else { held };
+        n_held += u32::from(held.to_bits() != number.to_bits());
+        *number = held;
+    }
+    n_held
 }
 
 /// A net of Gaussian weights, and how far it is trained.
@@ -158,13 +173,7 @@ impl Bbb {
         let (low, high) = LOG_STD_BOUNDS;
         let mut n_held = 0;
         for layer in self.parts.net.layers() {
-            for log_std in &mut self.parameters[layer.log_stds()] {
-                // A NaN is left for the check that follows.
-                let held = if *log_std < low { low } else { *log_std };
-                let held = if held > high { high } else { held };
-                n_held += u64::from(held.to_bits() != log_std.to_bits());
-                *log_std = held;
-            }
+            n_held += u64::from(hold(&mut self.parameters[layer.log_stds()], low, high));
         }
         n_held
     }
@@ -195,9 +204,9 @@ impl RewardModel for Bbb {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         let Work { batch, net, .. } = scratch.work();
-        batch.set_contexts(contexts, self.parts.shape.n_features, 0);
+        batch.inputs.set(contexts, self.parts.shape.n_features);
         let normals = &mut Normals::new(rng);
-        self.parts.net.forward(&self.parameters, &self.variances, batch.inputs.all(), 0.0, normals, net);
+        self.parts.net.forward(&self.parameters, &self.variances, batch.inputs.input(), 0.0, normals, net);
         self.scale().read_rewards(net.output(), rewards);
         Ok(())
     }
@@ -218,6 +227,8 @@ impl RewardModel for Bbb {
         };
         let mut normals = Normals::new(rng);
         let minibatches = self.parts.config.minibatches;
+        let n_drawn = gathering.n_rows.saturating_mul(minibatches as usize);
+        work.batch.inputs.prepare(replay, gathering.n_features, n_drawn);
         let (mut total, mut interventions) = (0.0, 0);
         for _ in 0..minibatches {
             work.batch.gather(replay, rng, gathering);

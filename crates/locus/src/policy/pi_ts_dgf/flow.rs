@@ -27,7 +27,7 @@ use crate::policy::thompson::Breakdown;
 
 /// The settings of the movement.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
+pub struct Flow {
     n_particles: usize,
     force: Force,
     force_weight: f64,
@@ -38,24 +38,24 @@ pub(crate) struct Flow {
 
 /// Where the particles are and where they come from; every panel is [M, parameters], or empty where it is not needed.
 #[derive(Clone, Debug)]
-pub(crate) struct Particles {
+pub struct Particles {
     /// θ
-    pub(crate) current: Panel,
+    pub current: Panel,
     /// θ', for the Wasserstein force.
-    pub(crate) previous: Panel,
+    pub previous: Panel,
     /// Mean squares of directions, for steps with a memory.
-    pub(crate) squares: Panel,
+    pub squares: Panel,
     /// Steps done.
-    pub(crate) n_steps: u64,
+    pub n_steps: u64,
 }
 
 /// Room for a step. The gradients are for the caller to fill in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FlowWork {
+pub struct FlowWork {
     /// [M, parameters]
-    pub(crate) gradients: Panel,
+    pub gradients: Panel,
     /// [M, parameters]
-    pub(crate) directions: Panel,
+    pub directions: Panel,
     /// [M, M]: distances, sorted distances, and what gradients and particles are weighted by.
     distances: Vec<f64>,
     sorted: Vec<f64>,
@@ -66,7 +66,8 @@ pub(crate) struct FlowWork {
 }
 
 impl Flow {
-    pub(crate) fn new(config: &PiTsDgfConfig) -> Self {
+    /// As these settings say.
+    pub fn new(config: &PiTsDgfConfig) -> Self {
         Self {
             n_particles: config.particles as usize,
             force: config.force,
@@ -78,7 +79,7 @@ impl Flow {
     }
 
     /// Particles that begin at `current`, with what their steps need.
-    pub(crate) fn particles(&self, current: Panel) -> Particles {
+    pub fn particles(&self, current: Panel) -> Particles {
         let previous = if self.has_previous() { current.clone() } else { Panel::default() };
         let squares = match self.has_squares() {
             true => Panel::new(current.n_features(), current.n_columns()),
@@ -98,7 +99,7 @@ impl Flow {
     }
 
     /// Makes room for gradients and directions of so many parameters.
-    pub(crate) fn prepare(&self, n_parameters: usize, work: &mut FlowWork) {
+    pub fn prepare(&self, n_parameters: usize, work: &mut FlowWork) {
         let m = self.n_particles;
         for panel in [&mut work.gradients, &mut work.directions] {
             panel.reshape(m, n_parameters);
@@ -180,8 +181,8 @@ impl Flow {
         Ok(u64::from(is_collapsed))
     }
 
-    /// Finishes the directions and takes the step; whether all is finite.
-    fn advance(&self, particles: &mut Particles, work: &mut FlowWork) -> bool {
+    /// The last part of a step, what an optimizer is elsewhere: finishes the directions and moves the particles; whether all is finite.
+    pub fn advance(&self, particles: &mut Particles, work: &mut FlowWork) -> bool {
         let memory = if particles.n_steps == 0 { 0.0 } else { self.step_memory };
         let mut is_finite = true;
         for i in 0..self.n_particles {

@@ -202,25 +202,30 @@ fn particles_that_fell_together_are_counted() {
     }
 }
 
-/// The gradients of the log posterior against finite differences of it, written plainly, for either scale of the likelihood.
+/// The gradients of the log posterior against finite differences of it, written plainly, for either scale of the likelihood, and for a
+/// single row too.
 #[test]
 fn gradients_are_those_of_the_log_posterior() {
-    const N: usize = 6;
+    [6, 1].into_iter().for_each(check_gradients);
+}
+
+fn check_gradients(n_rows: usize) {
     let shape = Shape::new(3, 2);
     let small =
         PiTsDgfConfig { particles: 4, hidden_units: 5, prior_precision: 0.3, ..PiTsDgfConfig::authors() };
     let all = PiTsDgfConfig { reward_precision: 1.5, ..PiTsDgfConfig::stein() };
     let all = PiTsDgfConfig { particles: 4, hidden_units: 5, prior_precision: 0.3, ..all };
-    // Of a minibatch alone: minus the sum of squared errors. Of 15 observations, of which 6 are drawn: 15/6 as much.
-    for (config, weight) in [(small, 1.0), (all, 0.75 * 15.0 / 6.0)] {
+    // Of a minibatch alone: minus the sum of squared errors. Of 15 observations, of which n are drawn: 15/n as much.
+    for (config, weight) in [(small, 1.0), (all, 0.75 * 15.0 / n_rows as f64)] {
         let model = PiTsDgf::new(&config, shape, Seed::new(4));
         let mut rng = Seed::new(5).stream("test", 0);
-        let mut inputs = Panel::new(shape.n_features, N);
+        let mut inputs = Panel::default();
+        inputs.reshape_padded(shape.n_features, n_rows);
         for feature in 0..shape.n_features {
             inputs.line_mut(feature).iter_mut().for_each(|value| *value = rng.normal() as f32);
         }
-        let actions: Vec<usize> = (0..N).map(|row| row % 2).collect();
-        let rewards: Vec<f32> = (0..N).map(|_| rng.normal() as f32).collect();
+        let actions: Vec<usize> = (0..n_rows).map(|row| row % 2).collect();
+        let rewards: Vec<f32> = (0..n_rows).map(|_| rng.normal() as f32).collect();
         let mut work = Work::default();
         work.batch = Minibatch { inputs: inputs.clone(), actions: actions.clone(), rewards: rewards.clone() };
         let loss = model.find_gradients(15, &mut work);
@@ -233,7 +238,8 @@ fn gradients_are_those_of_the_log_posterior() {
                 let sum: f64 = (0..5).map(|h| hidden(h) * net[20 + actions[row] * 5 + h]).sum();
                 (f64::from(rewards[row]) - sum - net[30 + actions[row]]).powi(2)
             };
-            -weight * (0..N).map(row).sum::<f64>() - 0.15 * net.iter().map(|value| value * value).sum::<f64>()
+            -weight * (0..n_rows).map(row).sum::<f64>()
+                - 0.15 * net.iter().map(|value| value * value).sum::<f64>()
         };
         let nets = rows(&model.particles.current);
         let expected_loss = -nets.iter().map(|net| log_posterior(net)).sum::<f64>() / 4.0;

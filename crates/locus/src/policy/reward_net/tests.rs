@@ -46,34 +46,38 @@ fn exact(parameters: &[f32]) -> Vec<f64> {
     parameters.iter().map(|&parameter| f64::from(parameter)).collect()
 }
 
-/// Against the formula, and its gradient against finite differences; all dimensions different.
+/// Against the formula, and its gradient against finite differences; all dimensions different, and for a single row too.
 #[test]
 fn the_loss_is_the_masked_squared_error_and_its_gradient_the_difference() {
-    const N: usize = 21;
-    let mut rng = Seed::new(1).stream("test", 0);
-    let (net, parameters) = random_net(&mut rng);
-    let mut work = NetWork::default();
-    work.gradients = vec![0.0; net.n_parameters];
-    work.batch.inputs = Panel::new(3, N);
-    for i in 0..3 {
-        work.batch.inputs.line_mut(i).iter_mut().for_each(|value| *value = rng.normal() as f32);
-    }
-    work.batch.actions = (0..N).map(|row| (row * row) % 3).collect();
-    work.batch.rewards = (0..N).map(|_| 3.0 * rng.normal() as f32).collect();
-    let loss = net.loss(&parameters, &AllUnits, &mut rng, &mut work);
+    for n_rows in [21, 1] {
+        let mut rng = Seed::new(1).stream("test", 0);
+        let (net, parameters) = random_net(&mut rng);
+        let mut work = NetWork::default();
+        work.gradients = vec![0.0; net.n_parameters];
+        work.batch.inputs = Panel::new(3, n_rows);
+        for i in 0..3 {
+            work.batch.inputs.line_mut(i).iter_mut().for_each(|value| *value = rng.normal() as f32);
+        }
+        work.batch.actions = (0..n_rows).map(|row| (row * row) % 3).collect();
+        work.batch.rewards = (0..n_rows).map(|_| 3.0 * rng.normal() as f32).collect();
+        let loss = net.loss(&parameters, &AllUnits, &mut rng, &mut work);
 
-    let exact = exact(&parameters);
-    let by_hand = loss_by_hand(&exact, &work.batch);
-    assert!((loss - by_hand).abs() < 1e-5 * by_hand, "{loss} {by_hand}");
-    for (place, gradient) in work.gradients.iter().enumerate() {
-        let at = |offset: f64| {
-            let mut moved = exact.clone();
-            moved[place] += offset;
-            loss_by_hand(&moved, &work.batch)
-        };
-        let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
-        let error = (difference - f64::from(*gradient)).abs();
-        assert!(error < 1e-5 * (1.0 + difference.abs()), "parameter {place}: {gradient}, {difference}");
+        let exact = exact(&parameters);
+        let by_hand = loss_by_hand(&exact, &work.batch);
+        assert!((loss - by_hand).abs() < 1e-5 * by_hand, "{n_rows} rows: {loss} {by_hand}");
+        for (place, gradient) in work.gradients.iter().enumerate() {
+            let at = |offset: f64| {
+                let mut moved = exact.clone();
+                moved[place] += offset;
+                loss_by_hand(&moved, &work.batch)
+            };
+            let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+            let error = (difference - f64::from(*gradient)).abs();
+            assert!(
+                error < 1e-5 * (1.0 + difference.abs()),
+                "{n_rows} rows, parameter {place}: {gradient}, {difference}"
+            );
+        }
     }
 }
 
