@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod data;
+mod explore;
 mod listing;
 mod output;
 mod progress;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Table(args) => bench::table(&args),
         Command::Report(args) => report::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Problems => listing::problems(),
         Command::Policies { ids } => listing::policies(&ids),
         Command::Data(args) => data::list(&args),

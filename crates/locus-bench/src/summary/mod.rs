@@ -23,6 +23,7 @@ pub use statistics::Statistics;
 pub(crate) use statistics::{mean, ranks};
 pub(crate) use table::with_uniform;
 pub use table::{Cell, PolicyLine, Table};
+pub(crate) use text::aligned;
 
 /// What to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,6 +8,7 @@ mod harness;
 mod bench;
 mod chance;
 mod dry_run;
+mod explore;
 mod failing;
 mod interrupted;
 mod listings;
