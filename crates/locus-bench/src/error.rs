@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::trial::TrialId;
+
 /// Why a file, a suite or a run was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -280,6 +282,43 @@ pub enum Error {
         asked: String,
         /// How to go on in this folder.
         remedy: String,
+    },
+    /// The folder holds another exploration.
+    #[error(
+        "`{}` holds an exploration with {what} {recorded}, but {asked} was asked for; choose another folder with --out, or \
+         delete this one",
+        out.display()
+    )]
+    OtherExploration {
+        /// The folder.
+        out: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// Its value in the folder.
+        recorded: String,
+        /// Its value now.
+        asked: String,
+    },
+    /// There is no context that all policies misjudge at first, so none to follow.
+    #[error(
+        "no context for which {best} is best is misjudged by all policies after one of the first {early} steps; follow one of \
+         your choice with --context, its round in the trial, from 0 to {last_round}, or try another --trial"
+    )]
+    NothingMisjudged {
+        /// The best action of the contexts that were judged.
+        best: String,
+        /// How many steps count as first.
+        early: usize,
+        /// The last round of the trial.
+        last_round: usize,
+    },
+    /// A trial failed that others need.
+    #[error("{id}: {cause}")]
+    TrialFailed {
+        /// Which.
+        id: TrialId,
+        /// Why.
+        cause: Box<Error>,
     },
     /// The experiment makes no sense.
     #[error("{problem}")]

@@ -12,6 +12,7 @@ pub mod experiment;
 pub mod record;
 pub mod suite;
 
+pub mod explore;
 pub mod paper;
 pub mod report;
 pub mod status;

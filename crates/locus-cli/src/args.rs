@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use locus_bench::summary::{Format, Metric};
 
@@ -24,6 +24,7 @@ Examples:
   locus table runs/quick --metric simple      what came out, from the records
   locus report runs/quick                     the same as a page with figures
   locus status runs/paper                     how far a run is, while it goes on
+  locus explore mushroom --data DIR           what policies expect of a context
   locus policies lin-full-post                every setting with its range
   locus bench --problems wheel --policies 'lin-full-post[prior_precision=1]'
 
@@ -47,6 +48,18 @@ pub(crate) enum Command {
     /// Trials done, mean so far and time left for each policy on each problem, and whether a process is at work. From the
     /// records alone: the run is not disturbed.
     Status(StatusArgs),
+    /// Look into posteriors: what policies expect of contexts, and how that changes as they learn
+    ///
+    /// All policies play one trial, the same as `locus bench` gives for that seed, trial and number of steps. Every few
+    /// steps mean rewards are drawn from each: many draws for one followed context, and one draw for each context of the
+    /// trial with the same best action. OUT/explore then holds both as heat maps (SVG and PNG), as tables (CSV) and in
+    /// numbers; `locus report OUT` shows them if OUT is the folder of a run.
+    ///
+    /// Without --context, on mushroom, the followed context is a poisonous mushroom that all policies first take for
+    /// edible: at the first look within the first tenth of the trial at which there is one whose mean reward of Eat exceeds
+    /// that of Not eat for every policy, the one whose smallest such excess is the largest. On other problems it is the
+    /// context of round 0.
+    Explore(Box<ExploreArgs>),
     /// List the problems
     Problems,
     /// List the policies, with every setting, its range, default and source
@@ -105,6 +118,52 @@ pub(crate) struct BenchArgs {
     /// Say what would be run and about how long it would take, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("what").required(true).args(["problem", "csv", "npz"])))]
+pub(crate) struct ExploreArgs {
+    /// The problem, one of `locus problems`
+    pub(crate) problem: Option<String>,
+    /// A CSV file with a header, as a classification problem
+    #[arg(long, value_name = "FILE", requires = "label")]
+    pub(crate) csv: Option<PathBuf>,
+    /// The label's column in the CSV file, by name or by number from 0
+    #[arg(long, value_name = "COLUMN", requires = "csv")]
+    pub(crate) label: Option<String>,
+    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order
+    #[arg(long, value_name = "FILE")]
+    pub(crate) npz: Option<PathBuf>,
+    /// The policies: `id[@preset][key=value,…]`, separated by commas; any that expect rewards
+    #[arg(long, value_name = "POLICIES", default_value = "lu-gauss,lu-sivi")]
+    pub(crate) policies: String,
+    /// The context to follow, by its round in the trial, from 0 [default: as said above]
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) context: Option<usize>,
+    /// The number of the trial, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) trial: usize,
+    /// Steps of the trial; of tables with a label, other steps are other rounds
+    #[arg(long, value_name = "T", default_value_t = 2000)]
+    pub(crate) steps: usize,
+    /// Steps from one look to the next; the LU policies train every 20
+    #[arg(long, value_name = "K", default_value_t = 20)]
+    pub(crate) every: usize,
+    /// Draws for the followed context at each look
+    #[arg(long, value_name = "S", default_value_t = 2000)]
+    pub(crate) draws: usize,
+    /// Where all chance comes from
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads that play trials; the results do not depend on it [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// The folder, a run's or another, in which explore/ is written; the same exploration is replaced there, another one
+    /// refused [default: in runs/, called by the problem]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
 }

@@ -103,19 +103,28 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
     }
     let problems = load(&suite, folder)?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&suite.name, args, &problems));
-    let default_jobs = available_parallelism().map_or(1, usize::from);
     Ok(Experiment {
-        // Not `args`, which panics where a path is not Unicode.
-        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: command_line(),
         problems,
         policies: suite.policies,
         trials: args.trials.unwrap_or(suite.trials),
         steps: args.steps.unwrap_or(suite.steps),
         seed: args.seed.map_or(suite.seed, Seed::new),
-        jobs: args.jobs.unwrap_or(default_jobs),
+        jobs: args.jobs.unwrap_or_else(default_jobs),
         suite: suite.name,
         out,
     })
+}
+
+/// The words of the command.
+pub(crate) fn command_line() -> Vec<String> {
+    // Not `args`, which panics where a path is not Unicode.
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// One thread for each core.
+pub(crate) fn default_jobs() -> usize {
+    available_parallelism().map_or(1, usize::from)
 }
 
 /// Whether other problems take the place of the suite's.
@@ -162,7 +171,7 @@ fn default_out(suite: &str, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
 }
 
 /// Loads the problems, once every file that they need is known to be there.
-fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
+pub(crate) fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     let mut missing = Vec::new();
     let mut ids = Vec::new();
     let mut census = String::new();
@@ -283,7 +292,7 @@ fn show(
 }
 
 /// Set by the first Ctrl-C; a second one ends the process at once.
-fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
+pub(crate) fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let in_handler = Arc::clone(&stop);
     ctrlc::set_handler(move || {

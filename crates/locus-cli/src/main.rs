@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod data;
+mod explore;
 mod fetch;
 mod layout;
 mod listing;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Table(args) => bench::table(&args),
         Command::Report(args) => report::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Problems => listing::problems(),
         Command::Policies { ids } => listing::policies(&ids),
         Command::Data(args) => data::run(&args),

@@ -28,6 +28,9 @@ pub use progress::Progress;
 pub use run::RunOutcome;
 pub use standing::{KindStanding, Standing};
 
+pub(crate) use progress::Watch;
+pub(crate) use run::{Halt, without_panic};
+
 /// What to run, and where to write it.
 #[derive(Clone)]
 pub struct Experiment {
@@ -72,7 +75,7 @@ impl Experiment {
     }
 
     /// Fails where the experiment makes no sense, before anything is run or written.
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let invalid = |problem: String| Err(Error::InvalidExperiment { problem });
         for (what, number) in [("trials", self.trials), ("steps", self.steps), ("jobs", self.jobs)] {
             if number == 0 {

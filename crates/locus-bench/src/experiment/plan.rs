@@ -181,7 +181,7 @@ impl Experiment {
     }
 
     /// The experiment as `run.json` knows it. Makes the first sequence of every problem, for its checksum.
-    fn describe(&self, policies: &[PolicySpec]) -> Result<RunFile, Error> {
+    pub(crate) fn describe(&self, policies: &[PolicySpec]) -> Result<RunFile, Error> {
         let mut run = RunFile::new(self.seed.number(), self.steps);
         for Loaded { problem, files, .. } in &self.problems {
             let first = problem.sequence(self.steps, sequence_seed(self.seed, problem.name(), 0))?;

@@ -23,14 +23,14 @@ impl Progress for () {}
 const STEPS_AT_A_TIME: usize = 50;
 
 /// Passes the steps of one trial on.
-pub(super) struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     progress: &'a dyn Progress,
     id: &'a TrialId,
     untold: usize,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(progress: &'a dyn Progress, id: &'a TrialId) -> Self {
+    pub(crate) fn new(progress: &'a dyn Progress, id: &'a TrialId) -> Self {
         Self { progress, id, untold: 0 }
     }
 

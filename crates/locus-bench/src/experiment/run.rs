@@ -104,9 +104,9 @@ struct Tally {
 }
 
 /// Ends the trials under way when the user asks, or when nothing can be recorded any more.
-struct Halt<'a> {
-    asked: &'a AtomicBool,
-    broken: AtomicBool,
+pub(crate) struct Halt<'a> {
+    pub(crate) asked: &'a AtomicBool,
+    pub(crate) broken: AtomicBool,
 }
 
 impl Stop for Halt<'_> {
@@ -180,7 +180,7 @@ impl Crew<'_> {
 }
 
 /// A bug in one policy must not end the trials of the others.
-pub(super) fn without_panic<T>(attempt: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn without_panic<T>(attempt: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|panic| {
         let message = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
             (Some(message), _) => (*message).to_owned(),

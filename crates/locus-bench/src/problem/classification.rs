@@ -86,6 +86,13 @@ impl Problem for Classification {
         self.shape
     }
 
+    fn action_name(&self, action: usize) -> String {
+        match self.label.categories().get(action) {
+            Some(category) => format!("action {action} ({})", category.trim()),
+            None => format!("action {action}"),
+        }
+    }
+
     fn max_steps(&self) -> Option<usize> {
         Some(self.n_rows)
     }

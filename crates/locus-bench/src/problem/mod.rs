@@ -40,6 +40,17 @@ pub trait Problem: Send + Sync {
     /// Width of the contexts and number of actions, the same in every trial.
     fn shape(&self) -> Shape;
 
+    /// What an action is called in figures and summaries.
+    fn action_name(&self, action: usize) -> String {
+        format!("action {action}")
+    }
+
+    /// The best action of contexts whose rewards deceive: now and then another action pays more for them, though on
+    /// average it pays less. `None` where there are no such contexts; `locus explore` follows one where there are.
+    fn deceptive_best_action(&self) -> Option<usize> {
+        None
+    }
+
     /// The most steps that a trial can have; `None` where rounds are generated or drawn with replacement.
     fn max_steps(&self) -> Option<usize>;
 

@@ -22,6 +22,8 @@ pub(super) const INFO: ProblemInfo = ProblemInfo {
     origin: Origin::File { name: "mushroom.data", read },
 };
 
+/// The action that never harms, and the best one for what is poisonous.
+const NOT_EAT: usize = 0;
 /// The code of `p` among the sorted classes `e` and `p`.
 const POISONOUS: usize = 1;
 const SAFE_MEAL: f64 = 5.0;
@@ -54,6 +56,14 @@ impl Problem for Mushroom {
 
     fn shape(&self) -> Shape {
         Shape::new(total_width(&self.features), 2)
+    }
+
+    fn action_name(&self, action: usize) -> String {
+        if action == NOT_EAT { "Not eat" } else { "Eat" }.to_owned()
+    }
+
+    fn deceptive_best_action(&self) -> Option<usize> {
+        Some(NOT_EAT)
     }
 
     fn max_steps(&self) -> Option<usize> {

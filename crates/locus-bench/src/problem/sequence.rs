@@ -84,6 +84,18 @@ impl Sequence {
         self.best_rewards.push(best_reward);
     }
 
+    /// The first rounds, `steps` of them or all that there are.
+    pub(crate) fn first(&self, steps: usize) -> Self {
+        let steps = steps.min(self.len());
+        let Shape { n_features, n_actions } = self.shape;
+        Self {
+            shape: self.shape,
+            contexts: self.contexts[..steps * n_features].to_vec(),
+            rewards: self.rewards[..steps * n_actions].to_vec(),
+            best_rewards: self.best_rewards[..steps].to_vec(),
+        }
+    }
+
     /// Number of rounds, T.
     pub fn len(&self) -> usize {
         self.best_rewards.len()
@@ -132,6 +144,9 @@ mod tests {
         let last = Round { context: &[4.0, 5.0, 6.0], rewards: &[9.0, 10.0], best_reward: 11.0 };
         assert_eq!(sequence.round(1), last);
         assert_eq!(sequence.rounds().collect::<Vec<_>>(), [sequence.round(0), last]);
+
+        assert_eq!(sequence.first(1).rounds().collect::<Vec<_>>(), [sequence.round(0)]);
+        assert_eq!(sequence.first(3), sequence);
 
         let mut pushed = Sequence::with_room(shape, 2).unwrap();
         for round in sequence.rounds() {

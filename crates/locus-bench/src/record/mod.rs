@@ -7,7 +7,7 @@
 //!                       PROBLEM.POLICY.TRIAL.regret.npy (f64) and PROBLEM.POLICY.TRIAL.action.npy (u32)
 //! OUT/summary.md        the tables, made anew at the end of every run
 //! OUT/report.html       the page, and OUT/figures/ its pictures, made anew at the end of every run that is not interrupted
-//! OUT/explore/*.svg     pictures of posteriors, where somebody asked for them; the page shows them
+//! OUT/explore/          what `locus explore` saw of posteriors, where somebody asked for it; the page shows it
 //! OUT/.lock             held by the process that writes
 //! ```
 //!
@@ -25,8 +25,8 @@ mod worker;
 
 pub use curves::{CurvePaths, curve_paths, safe_name};
 pub(crate) use folder::{Folder, create_folder, replace_file};
-pub(crate) use run_file::sequence_checksum;
 pub use run_file::{FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, Session, read_run};
+pub(crate) use run_file::{parse_format, sequence_checksum};
 pub use trials::{COLUMNS, Measured, TrialRow, read_readable_trials, read_trials};
 pub(crate) use trials::{Trials, read_all_trials};
 pub use worker::{Worker, worker};

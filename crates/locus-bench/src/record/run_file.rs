@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -201,20 +202,25 @@ impl RunFile {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        /// Enough to tell which format follows.
-        #[derive(Deserialize)]
-        struct Head {
-            format: u32,
-        }
-        let unreadable = |error: serde_json::Error| format!("not the record of a run: {error}");
-        let Head { format } = serde_json::from_str(text).map_err(unreadable)?;
-        if format > FORMAT {
-            return Err(format!(
-                "written in format {format}, but this version of locus reads formats up to {FORMAT}"
-            ));
-        }
-        serde_json::from_str(text).map_err(unreadable)
+        parse_format(text, "a run", FORMAT)
     }
+}
+
+/// Reads a record of `what`, whose `format` tells whether this version understands it: up to `newest` it does.
+pub(crate) fn parse_format<T: DeserializeOwned>(text: &str, what: &str, newest: u32) -> Result<T, String> {
+    /// Enough to tell which format follows.
+    #[derive(Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let unreadable = |error: serde_json::Error| format!("not the record of {what}: {error}");
+    let Head { format } = serde_json::from_str(text).map_err(unreadable)?;
+    if format > newest {
+        return Err(format!(
+            "written in format {format}, but this version of locus reads formats up to {newest}"
+        ));
+    }
+    serde_json::from_str(text).map_err(unreadable)
 }
 
 impl ProblemRecord {

@@ -1,6 +1,6 @@
 //! What runs left behind, as one page and its figures.
 //!
-//! [`write_report`] reads what the runs wrote (`trials.csv`, `run.json`, `curves/`, `explore/*.svg`) and nothing else: no
+//! [`write_report`] reads what the runs wrote (`trials.csv`, `run.json`, `curves/`, `explore/`) and nothing else: no
 //! policy, no problem, no clock. It may be called while a run goes on, since a row implies its curves. What cannot be
 //! read is said on the page and in the warnings; the rest is shown.
 //!
@@ -32,6 +32,7 @@ use collect::{Group, RunFolder, collect};
 use compare::Values;
 pub use compare::{CONFIDENCE, Paired, PairedOverall, Ranking};
 use curves::Curves;
+pub(crate) use figures::cut;
 use figures::{Figure, Scene};
 use page::Embedded;
 
@@ -41,8 +42,10 @@ pub const REPORT_FILE: &str = "report.html";
 pub const FIGURES_FOLDER: &str = "figures";
 /// The folder of pictures that `locus explore` writes, within OUT.
 pub const EXPLORE_FOLDER: &str = "explore";
+/// What `locus explore` says of its pictures in numbers, within its folder.
+pub const EXPLORE_WORDS: &str = "summary.txt";
 /// Pixels of a PNG for each of its picture's.
-const ZOOM: f32 = 2.0;
+pub(crate) const ZOOM: f32 = 2.0;
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +72,7 @@ struct Section {
     tables: Vec<ShownTable>,
     figures: Vec<Figure>,
     explored: Vec<Embedded>,
+    explored_words: Vec<String>,
     progress: String,
 }
 
@@ -125,6 +129,8 @@ fn section(group: Group, prefix: String, warnings: &mut Vec<String>) -> Section 
     let best = |line: &usize| cumulative.lines[*line].mean_value.unwrap_or(f64::INFINITY);
     let reference = (0..policies.len()).min_by(|one, other| best(one).total_cmp(&best(other))).unwrap_or(0);
     let explored = group.folders.iter().flat_map(|folder| explored(&folder.out, warnings)).collect();
+    let explored_words =
+        group.folders.iter().filter_map(|folder| explored_words(&folder.out, warnings)).collect();
     let names: Vec<&str> = group.folders.iter().map(|folder| folder.name.as_str()).collect();
     Section {
         name: names.join(", "),
@@ -137,6 +143,7 @@ fn section(group: Group, prefix: String, warnings: &mut Vec<String>) -> Section 
         reference,
         figures,
         explored,
+        explored_words,
         folders: group.folders,
     }
 }
@@ -222,8 +229,10 @@ fn explored(out: &Path, warnings: &mut Vec<String>) -> Vec<Embedded> {
         match fs::read_to_string(&path) {
             Ok(svg) => {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                let name = title_of(&svg).map_or(stem.clone(), |title| format!("{title} ({stem}.svg)"));
-                pictures.push(Embedded { name, svg });
+                let name =
+                    element(&svg, "title").map_or(stem.clone(), |title| format!("{title} ({stem}.svg)"));
+                let caption = element(&svg, "desc").unwrap_or_default();
+                pictures.push(Embedded { name, caption, svg });
             }
             Err(cause) => warnings.push(Error::OutFile { doing: "read", path, cause }.to_string()),
         }
@@ -231,13 +240,24 @@ fn explored(out: &Path, warnings: &mut Vec<String>) -> Vec<Embedded> {
     pictures
 }
 
-/// What the picture says that it is.
-fn title_of(svg: &str) -> Option<String> {
+/// What the picture says that it is (`title`) or shows (`desc`).
+fn element(svg: &str, name: &str) -> Option<String> {
     let document = resvg::usvg::roxmltree::Document::parse(svg).ok()?;
-    let title = document
-        .descendants()
-        .find(|node| node.has_tag_name("title") || node.tag_name().name() == "title")?;
-    Some(title.text()?.trim().to_owned()).filter(|title| !title.is_empty())
+    let node = document.descendants().find(|node| node.tag_name().name() == name)?;
+    Some(node.text()?.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// What `locus explore` said at its end, if it ran here.
+fn explored_words(out: &Path, warnings: &mut Vec<String>) -> Option<String> {
+    let path = out.join(EXPLORE_FOLDER).join(EXPLORE_WORDS);
+    match fs::read_to_string(&path) {
+        Ok(words) => Some(words),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
+        Err(cause) => {
+            warnings.push(Error::OutFile { doing: "read", path, cause }.to_string());
+            None
+        }
+    }
 }
 
 /// Writes every figure as SVG and PNG, and takes away those of an earlier report that are not drawn any more.
@@ -278,4 +298,4 @@ fn is_figure(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

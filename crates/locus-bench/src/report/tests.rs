@@ -151,7 +151,7 @@ fn every_figure_is_a_picture_whose_labels_stay_apart() {
 }
 
 /// Measures the texts of a finished picture with the font itself.
-fn labels_stay_apart(svg: &str, path: &Path) {
+pub(crate) fn labels_stay_apart(svg: &str, path: &Path) {
     use resvg::usvg::{self, Node};
     fn texts(group: &usvg::Group, found: &mut Vec<(String, usvg::Rect)>) {
         for node in group.children() {
@@ -348,7 +348,10 @@ fn pictures_of_explore_are_shown_by_name() {
     let picture =
         |title: &str| format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><title>{title}</title></svg>");
     fs::write(out.join("explore/2-many.svg"), picture("All &amp; poisonous")).unwrap();
-    fs::write(out.join("explore/1-single.svg"), picture("One mushroom")).unwrap();
+    let described =
+        picture("One mushroom").replace("</title>", "</title><desc>Where &lt;b&gt; it ends</desc>");
+    fs::write(out.join("explore/1-single.svg"), described).unwrap();
+    fs::write(out.join("explore/summary.txt"), "mean < 5\n").unwrap();
     fs::write(out.join("explore/3-bad.svg"), b"\xFF").unwrap();
     fs::write(out.join("explore/data.npz"), b"").unwrap();
     let written = write_report(std::slice::from_ref(&out), None).unwrap();
@@ -356,6 +359,8 @@ fn pictures_of_explore_are_shown_by_name() {
     let one = html.find("alt=\"One mushroom (1-single.svg)\"").unwrap();
     let many = html.find("alt=\"All &amp; poisonous (2-many.svg)\"").unwrap();
     assert!(one < many && html.contains("href=\"#explore\""));
+    assert!(html.contains("One mushroom (1-single.svg). Where &lt;b&gt; it ends</figcaption>"));
+    assert!(html.contains("<pre>mean &lt; 5\n</pre>"));
     assert!(written.warnings.iter().any(|warning| warning.contains("3-bad.svg")), "{:?}", written.warnings);
     anchors_lead_somewhere(&html);
 }

@@ -24,6 +24,7 @@ pub use statistics::Statistics;
 pub(crate) use statistics::{mean, ranks};
 pub(crate) use table::with_uniform;
 pub use table::{Cell, PolicyLine, Table};
+pub(crate) use text::aligned;
 pub use work::{interventions, seconds_in_words};
 
 /// What to compare.

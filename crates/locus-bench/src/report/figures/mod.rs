@@ -114,7 +114,7 @@ impl Grid {
 }
 
 /// A text cut to a width: `…` stands for its middle, since settings that differ often come last.
-pub(super) fn cut(text: &str, size: f64, width: f64) -> String {
+pub(crate) fn cut(text: &str, size: f64, width: f64) -> String {
     let fits = |text: &str| super::svg::text_width(text, size, false) <= width;
     if fits(text) {
         return text.to_owned();

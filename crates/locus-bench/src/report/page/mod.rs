@@ -11,6 +11,8 @@ use super::svg::{FONTS, escaped};
 /// What the page shows of a picture made by others: its name and its bytes.
 pub(super) struct Embedded {
     pub(super) name: String,
+    /// What it says that it shows; may be empty.
+    pub(super) caption: String,
     pub(super) svg: String,
 }
 
@@ -77,7 +79,10 @@ fn render_section(section: &Section, is_one_of_many: bool, body: &mut String, co
             part(&format!("figure-{name}"), &drawn.title, figure(drawn));
         }
     }
-    let explored: String = section.explored.iter().map(embedded).collect();
+    let mut explored: String = section.explored.iter().map(embedded).collect();
+    for words in &section.explored_words {
+        explored.push_str(&format!("<pre>{}</pre>\n", escaped(words)));
+    }
     part("explore", "A look into posteriors", explored);
     part("identity", "What was run", identity::render(section));
 }
@@ -101,9 +106,13 @@ fn embedded(picture: &Embedded) -> String {
         }
     }
     let name = escaped(&picture.name);
+    let caption = match picture.caption.as_str() {
+        "" => name.clone(),
+        caption => format!("{name}. {}", escaped(caption)),
+    };
     format!(
         "<figure>\n<img alt=\"{name}\" src=\"data:image/svg+xml;charset=utf-8,{source}\">\n\
-         <figcaption>{name}</figcaption>\n</figure>\n"
+         <figcaption>{caption}</figcaption>\n</figure>\n"
     )
 }
 
@@ -155,8 +164,14 @@ mod tests {
     #[test]
     fn pictures_of_others_cannot_leave_their_place() {
         let svg = "<svg><script>alert(\"%&'\")</script></svg>".to_owned();
-        let html = embedded(&Embedded { name: "<b>".to_owned(), svg });
-        assert!(!html.contains("<script") && !html.contains("<b>") && html.contains("&lt;b&gt;"), "{html}");
+        let html = embedded(&Embedded { name: "<b>".to_owned(), caption: "<i>".to_owned(), svg });
+        assert!(
+            !html.contains("<script")
+                && !html.contains("<b>")
+                && !html.contains("<i>")
+                && html.contains("&lt;b&gt;"),
+            "{html}"
+        );
         assert_eq!(html.matches('"').count(), 4);
     }
 }

@@ -100,7 +100,7 @@ impl HeatMap {
             }
         }
         let middle = area.x + area.width / 2.0;
-        canvas.text((middle, area.y - 7.0), label, TextStyle::new(10.5).anchored(Anchor::Middle));
+        canvas.text((middle, area.y - 10.0), label, TextStyle::new(10.5).anchored(Anchor::Middle));
     }
 
     fn level(&self, value: f64) -> usize {

@@ -195,6 +195,7 @@ pub struct Canvas {
     width: f64,
     height: f64,
     title: String,
+    description: String,
     body: String,
     n_clips: usize,
     labels: Vec<(String, Area)>,
@@ -208,10 +209,16 @@ impl Canvas {
             width,
             height,
             title: title.to_owned(),
+            description: String::new(),
             body: String::new(),
             n_clips: 0,
             labels: Vec::new(),
         }
+    }
+
+    /// Says in words what the picture shows; a report puts them below it.
+    pub fn describe(&mut self, description: &str) {
+        self.description = description.to_owned();
     }
 
     /// The whole picture.
@@ -333,10 +340,14 @@ impl Canvas {
     pub fn finish(self) -> String {
         let [width, height] = [self.width, self.height].map(short);
         let (id, title) = (escaped(&self.id), escaped(&self.title));
+        let description = match self.description.as_str() {
+            "" => String::new(),
+            description => format!("<desc>{}</desc>\n", escaped(description)),
+        };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              font-family=\"Roboto, Helvetica, Arial, sans-serif\" role=\"img\" aria-labelledby=\"{id}-title\">\n\
-             <title id=\"{id}-title\">{title}</title>\n\
+             <title id=\"{id}-title\">{title}</title>\n{description}\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{}</svg>\n",
             self.body
         )

@@ -1,0 +1,414 @@
+//! A look into posteriors: what does a policy expect of a context, how sure is it, and how does that change as it learns?
+//!
+//! The exploratory analysis of the paper (its Section 4.1, Figures 1 and 2), for any problem and any policies. All policies
+//! play one trial, the one that the benchmark gives for that seed and number. Every few steps mean rewards are drawn from
+//! each: many draws for one followed context, and one for each context of its kind, that is, with the same best action.
+//!
+//! ```text
+//! Sequence ──► Kind, FirstMistakes (which context?) ──► run_trial with a Watched policy ──► Seen
+//!                                                                 Seen ──► figures, CSV, summary, explore.json
+//! ```
+//!
+//! Where nobody says which context to follow, and the problem has contexts whose rewards deceive
+//! ([`Problem::deceptive_best_action`]; on Mushroom the poisonous ones), it is one that all policies misjudge at first: at
+//! the first look within the first tenth of the trial at which there is a context of that kind for which every policy's
+//! mean reward of another action exceeds that of the best one, the context whose smallest such excess over the policies is
+//! the largest. Elsewhere it is the context of round 0.
+//!
+//! OUT/explore then holds `1-single` and `2-many` as SVG and PNG, `summary.txt`, `explore.json` (what was looked at), and two tables:
+//!
+//! ```text
+//! statistics.csv   figure,policy,action,step,draws,mean,sd,q05,q50,q95,chosen,modes,mode_places,mode_shares,humps
+//! histograms.csv   figure,policy,action,step,low,high,draws    (cells without draws are left out; the outermost are open)
+//! ```
+
+mod draws;
+mod figures;
+mod modes;
+mod record;
+mod subject;
+mod summary;
+mod watched;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use locus::{Choose, Policy, PolicySpec, Seed};
+
+use crate::Error;
+use crate::experiment::{Experiment, Halt, Plan, Progress, Standing, Watch, without_panic};
+use crate::problem::{Loaded, Problem, Sequence};
+use crate::record::{Folder, Measured, TrialRow, VERSION};
+use crate::report::EXPLORE_FOLDER;
+use crate::trial::{Stop, TrialId, run_trial, sequence_seed};
+
+use draws::{Ending, Look, Seen, Spread};
+pub use modes::{Mode, humps, modes};
+pub use record::{EXPLORE_FILE, HISTOGRAMS_FILE, STATISTICS_FILE};
+pub use subject::JUDGING_DRAWS;
+use subject::{FirstMistakes, Kind, best_action};
+use watched::{Purpose, Watched};
+
+/// What to look at, and where to write it.
+#[derive(Clone)]
+pub struct Exploration {
+    /// The command line that it came from, for the record.
+    pub command: Vec<String>,
+    /// The problem.
+    pub problem: Loaded,
+    /// The policies, which must expect rewards. At least one, none twice.
+    pub policies: Vec<PolicySpec>,
+    /// Where all chance comes from.
+    pub seed: Seed,
+    /// The number of the trial, from 0.
+    pub trial: usize,
+    /// T, its steps. Must be at least 1.
+    pub steps: usize,
+    /// Steps from one look to the next. Must be at least 1.
+    pub every: usize,
+    /// S, draws for the followed context at each look. Must be at least 1.
+    pub draws: usize,
+    /// The round whose context is followed; `None` looks for one, as the module says.
+    pub context: Option<usize>,
+    /// How many threads play trials. Must be at least 1.
+    pub jobs: usize,
+    /// The folder in whose folder `explore` everything is written.
+    pub out: PathBuf,
+}
+
+/// What an exploration left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explored {
+    /// The folder of the files.
+    pub folder: PathBuf,
+    /// What was found, in numbers.
+    pub summary: String,
+}
+
+/// Contexts must be misjudged within this part of the trial for that to be at first.
+const EARLY_PART: usize = 10;
+/// At the end, so many contexts are drawn for one by one, and so many times each.
+const WITHIN_CONTEXTS: usize = 200;
+const WITHIN_DRAWS: usize = 400;
+/// Contexts that are drawn for in one call, so that intermediate numbers stay few.
+const DRAWS_AT_A_TIME: usize = 4096;
+/// The most drawn rewards of one exploration: they are kept in memory, where this many take 400 megabytes.
+const MAX_NUMBERS: usize = 50_000_000;
+/// More actions than this would make panels too small.
+const MAX_SHOWN_ACTIONS: usize = 4;
+
+/// An action that figures and tables show.
+struct Shown {
+    index: usize,
+    name: String,
+}
+
+/// Everything that was found.
+struct Findings<'a> {
+    exploration: &'a Exploration,
+    problem: &'a dyn Problem,
+    kind: Kind<'a>,
+    first: FirstMistakes,
+    /// The round of the followed context.
+    followed: usize,
+    seen: Vec<Seen>,
+    n_actions: usize,
+    actions: Vec<Shown>,
+}
+
+impl Findings<'_> {
+    /// One line that says what was looked at.
+    fn identity(&self) -> String {
+        let Exploration { trial, seed, steps, every, .. } = self.exploration;
+        format!(
+            "{}, trial {trial} of seed {}, {steps} steps, looked at every {every}; Locus {VERSION}.",
+            self.problem.name(),
+            seed.number()
+        )
+    }
+}
+
+impl Exploration {
+    /// Plays the trial with every policy, looks, and writes what was seen.
+    ///
+    /// **Blocks** until all is done; fails with [`Error::Interrupted`] once `stop` is set, and then has written nothing.
+    /// An exploration of the same is replaced; any other in the folder is left alone, with an error.
+    pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Explored, Error> {
+        self.check()?;
+        let asked = record::ExploreFile::asked(self)?;
+        asked.check_folder(&self.out)?;
+        let problem = &*self.problem.problem;
+        let sequence = problem.sequence(self.steps, sequence_seed(self.seed, problem.name(), self.trial))?;
+        let (kind, first, followed) = self.subject(&sequence, stop)?;
+
+        let folder = self.out.join(EXPLORE_FOLDER);
+        let _lock = Folder::lock(&folder)?;
+        progress.planned(&self.plan());
+        let seen = self.each_policy(stop, |spec, id, halt| {
+            progress.started(id);
+            let seen = self.watch(spec, &sequence, &kind, followed, &mut Watch::new(progress, id), halt)?;
+            progress.finished(&TrialRow {
+                id: id.clone(),
+                seed: self.seed.number(),
+                steps: self.steps,
+                outcome: Ok(Measured::from(&seen.result)),
+                version: VERSION.to_owned(),
+            });
+            Ok(seen)
+        })?;
+        let n_actions = problem.shape().n_actions;
+        let actions = shown_actions(problem, kind.best_action, &seen);
+        let findings =
+            Findings { exploration: self, problem, kind, first, followed, seen, n_actions, actions };
+        let summary = record::write(&folder, asked, &findings, &sequence)?;
+        Ok(Explored { folder, summary })
+    }
+
+    /// One trial of every policy.
+    fn plan(&self) -> Plan {
+        let names = self.policies.iter().map(PolicySpec::to_string).collect();
+        let problem = &*self.problem.problem;
+        let problems = vec![(problem.name().to_owned(), problem.shape().n_features)];
+        Plan {
+            missing: self.policies.iter().map(|spec| self.trial_id(spec)).collect(),
+            done: 0,
+            retried: 0,
+            standing: Standing::new(names, problems, self.steps, self.jobs, |_, _| 1),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same as an experiment, which knows what makes sense and how to describe it.
+    fn experiment(&self) -> Experiment {
+        Experiment {
+            suite: EXPLORE_FOLDER.to_owned(),
+            command: self.command.clone(),
+            problems: vec![self.problem.clone()],
+            policies: self.policies.clone(),
+            trials: 1,
+            steps: self.steps,
+            seed: self.seed,
+            jobs: self.jobs,
+            out: self.out.clone(),
+        }
+    }
+
+    /// Fails where the exploration makes no sense. Plays and writes nothing; [`Exploration::run`] asks it too.
+    pub fn check(&self) -> Result<(), Error> {
+        self.experiment().check()?;
+        let invalid = |problem: String| Err(Error::InvalidExperiment { problem });
+        for (what, number) in [("every", self.every), ("draws", self.draws)] {
+            if number == 0 {
+                return invalid(format!("`{what}` is 0, expected at least 1"));
+            }
+        }
+        if self.policies.is_empty() {
+            return invalid("there is no policy to look into; name one with --policies".to_owned());
+        }
+        if let Some(context) = self.context.filter(|context| *context >= self.steps) {
+            return invalid(format!(
+                "there is no context {context}: contexts are called by their round in the trial, from 0 to {}",
+                self.steps - 1
+            ));
+        }
+        for (place, spec) in self.policies.iter().enumerate() {
+            if self.policies[..place].contains(spec) {
+                return invalid(format!("the policy `{spec}` is named twice"));
+            }
+            // Whether it expects rewards at all.
+            let failed = |cause| Error::PolicyFailed { round: 0, cause };
+            match self.build(spec).map_err(failed)?.sample_rewards(0, &[]) {
+                Err(cause @ locus::Error::NoRewards { .. }) => {
+                    return invalid(format!("{cause}; leave it out of --policies"));
+                }
+                tried => tried.map_err(failed)?,
+            };
+        }
+        let n_looks = self.steps / self.every + 2;
+        let numbers = (self.draws.saturating_add(self.steps))
+            .saturating_mul(n_looks)
+            .saturating_mul(self.problem.problem.shape().n_actions)
+            .saturating_mul(self.policies.len());
+        if numbers > MAX_NUMBERS {
+            return invalid(format!(
+                "up to {numbers} rewards would be drawn and kept, expected at most {MAX_NUMBERS}; look less often \
+                 (--every), or ask for fewer --draws or --policies"
+            ));
+        }
+        Ok(())
+    }
+
+    fn trial_id(&self, spec: &PolicySpec) -> TrialId {
+        let problem = self.problem.problem.name().to_owned();
+        TrialId { problem, policy: spec.to_string(), trial: self.trial }
+    }
+
+    /// The policy of the benchmark's trial.
+    fn build(&self, spec: &PolicySpec) -> Result<Box<dyn Policy>, locus::Error> {
+        spec.build(self.problem.problem.shape(), self.trial_id(spec).policy_seed(self.seed))
+    }
+
+    /// Which contexts are looked at, and what all policies misjudge of them at first.
+    fn subject<'a>(
+        &self,
+        sequence: &'a Sequence,
+        stop: &AtomicBool,
+    ) -> Result<(Kind<'a>, FirstMistakes, usize), Error> {
+        let problem = &*self.problem.problem;
+        let asked = match (self.context, problem.deceptive_best_action()) {
+            (Some(context), _) => Some(context),
+            (None, Some(_)) => None,
+            (None, None) => Some(0),
+        };
+        let best = match asked {
+            Some(round) => best_action(&sequence.round(round)),
+            None => problem.deceptive_best_action().unwrap_or(0),
+        };
+        let kind = Kind::new(sequence, best);
+        let early = (self.steps / EARLY_PART).max(self.every).min(self.steps);
+        let beginning = sequence.first(early);
+        let margins = self.each_policy(stop, |spec, _, halt| {
+            let mut margins = Vec::new();
+            let look = |step: usize, decider: &dyn Choose| -> Result<(), locus::Error> {
+                if step > 0 {
+                    margins.push((step, kind.margins(decider, step)?));
+                }
+                Ok(())
+            };
+            self.play(spec, &beginning, &mut (), halt, Box::new(look))?;
+            Ok(margins)
+        })?;
+        let first = FirstMistakes::find(&margins);
+        let followed = asked.or(first.clearest.map(|clearest| kind.rounds[clearest]));
+        let followed = followed.ok_or_else(|| Error::NothingMisjudged {
+            best: problem.action_name(best),
+            early,
+            last_round: self.steps - 1,
+        })?;
+        Ok((kind, first, followed))
+    }
+
+    /// Plays the rounds of `sequence` with the policy, looking into it.
+    fn play(
+        &self,
+        spec: &PolicySpec,
+        sequence: &Sequence,
+        observer: &mut dyn crate::observer::Observer,
+        halt: &dyn Stop,
+        look: Box<watched::Look<'_>>,
+    ) -> Result<crate::trial::TrialResult, Error> {
+        let policy =
+            self.build(spec).and_then(|policy| Watched::new(policy, self.every, sequence.len(), look));
+        let mut policy = policy.map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+        run_trial(sequence, &mut policy, observer, halt)
+    }
+
+    /// Plays the whole trial with the policy, and keeps what it expects of the contexts.
+    fn watch(
+        &self,
+        spec: &PolicySpec,
+        sequence: &Sequence,
+        kind: &Kind<'_>,
+        followed: usize,
+        observer: &mut Watch<'_>,
+        halt: &dyn Stop,
+    ) -> Result<Seen, Error> {
+        let followed = sequence.round(followed).context;
+        let contexts: Vec<&[f32]> =
+            std::iter::repeat_n(followed, self.draws).chain(kind.contexts.iter().copied()).collect();
+        let mut looks = Vec::new();
+        let mut ending = Ending::default();
+        let look = |step: usize, decider: &dyn Choose| -> Result<(), locus::Error> {
+            let mut rewards = Vec::with_capacity(contexts.len() * decider.shape().n_actions);
+            for (call, contexts) in contexts.chunks(DRAWS_AT_A_TIME).enumerate() {
+                rewards.extend(decider.sample_rewards(Purpose::Show.round(step, call), contexts)?);
+            }
+            looks.push(Look { step, rewards });
+            if step == sequence.len() {
+                ending =
+                    Ending { margins: kind.margins(decider, step)?, within: within(decider, step, kind)? };
+            }
+            Ok(())
+        };
+        let result = self.play(spec, sequence, observer, halt, Box::new(look))?;
+        let n_actions = sequence.shape().n_actions;
+        Ok(Seen { policy: spec.to_string(), n_draws: self.draws, n_actions, looks, ending, result })
+    }
+
+    /// Calls `work` for every policy, on several threads; the results come in the order of the policies. The first
+    /// failure ends the others.
+    fn each_policy<T: Send>(
+        &self,
+        stop: &AtomicBool,
+        work: impl Fn(&PolicySpec, &TrialId, &dyn Stop) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let halt = Halt { asked: stop, broken: AtomicBool::new(false) };
+        let next = AtomicUsize::new(0);
+        let ids: Vec<TrialId> = self.policies.iter().map(|spec| self.trial_id(spec)).collect();
+        let results: Vec<Mutex<Option<Result<T, Error>>>> = ids.iter().map(|_| Mutex::new(None)).collect();
+        let work_on_all = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(spec) = self.policies.get(place) else { return };
+                let result = without_panic(|| work(spec, &ids[place], &halt));
+                if result.is_err() {
+                    halt.broken.store(true, Ordering::Relaxed);
+                }
+                *results[place].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.min(ids.len()) {
+                scope.spawn(work_on_all);
+            }
+        });
+        let mut done = Vec::new();
+        let mut is_interrupted = false;
+        for (id, result) in ids.into_iter().zip(results) {
+            match result.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                Some(Ok(result)) => done.push(result),
+                Some(Err(Error::Interrupted)) | None => is_interrupted = true,
+                Some(Err(cause)) => return Err(Error::TrialFailed { id, cause: Box::new(cause) }),
+            }
+        }
+        if is_interrupted { Err(Error::Interrupted) } else { Ok(done) }
+    }
+}
+
+/// Many draws for some contexts of the kind, one after another: [W, A].
+fn within(decider: &dyn Choose, step: usize, kind: &Kind<'_>) -> Result<Vec<Spread>, locus::Error> {
+    let n_actions = decider.shape().n_actions;
+    let n_contexts = kind.contexts.len();
+    let n_within = n_contexts.min(WITHIN_CONTEXTS);
+    let mut spreads = Vec::with_capacity(n_within * n_actions);
+    for index in 0..n_within {
+        // Evenly spread over the trial.
+        let context = kind.contexts[index * n_contexts / n_within];
+        let rewards = decider.sample_rewards(Purpose::Within.round(step, index), &[context; WITHIN_DRAWS])?;
+        for action in 0..n_actions {
+            let draws: Vec<f64> = rewards.iter().skip(action).step_by(n_actions).copied().collect();
+            spreads.push(Spread::of(&draws));
+        }
+    }
+    Ok(spreads)
+}
+
+/// All actions where they are few, else the best one and those that the policies chose most often, in their order.
+fn shown_actions(problem: &dyn Problem, best_action: usize, seen: &[Seen]) -> Vec<Shown> {
+    let n_actions = problem.shape().n_actions;
+    let mut counts = vec![0_usize; n_actions];
+    for action in seen.iter().flat_map(|seen| &seen.result.actions) {
+        counts[*action as usize] += 1;
+    }
+    let mut order: Vec<usize> = (0..n_actions).collect();
+    // The sort is stable, so of equals the first comes first.
+    order.sort_by_key(|&action| (action != best_action, std::cmp::Reverse(counts[action])));
+    order.truncate(MAX_SHOWN_ACTIONS);
+    order.sort_unstable();
+    order.into_iter().map(|index| Shown { index, name: problem.action_name(index) }).collect()
+}
+
+#[cfg(test)]
+mod tests;

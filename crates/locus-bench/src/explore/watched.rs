@@ -1,0 +1,89 @@
+//! A policy that is looked into while it plays.
+//!
+//! It stands in the policy's place and passes every call on, so the loop of a trial stays the one that the benchmark
+//! runs. Looking changes nothing in what the policy does: it draws from streams of its own
+//! ([`Choose::sample_rewards`]).
+
+use std::sync::Arc;
+
+use locus::{Choice, Choose, FitReport, Outcome, Policy, Request, Shape};
+
+/// What is done at a look: the number of outcomes that were learned so far, and the policy.
+pub(super) type Look<'a> = dyn FnMut(usize, &dyn Choose) -> Result<(), locus::Error> + Send + Sync + 'a;
+
+/// A policy, and who looks into it.
+pub(super) struct Watched<'a> {
+    policy: Box<dyn Policy>,
+    n_learned: usize,
+    every: usize,
+    steps: usize,
+    look: Box<Look<'a>>,
+}
+
+impl<'a> Watched<'a> {
+    /// Looks at once, then whenever `every` outcomes more were learned, and after the last of `steps`.
+    pub(super) fn new(
+        policy: Box<dyn Policy>,
+        every: usize,
+        steps: usize,
+        mut look: Box<Look<'a>>,
+    ) -> Result<Self, locus::Error> {
+        look(0, &*policy)?;
+        Ok(Self { policy, n_learned: 0, every, steps, look })
+    }
+}
+
+impl Choose for Watched<'_> {
+    fn name(&self) -> &str {
+        self.policy.name()
+    }
+
+    fn shape(&self) -> Shape {
+        self.policy.shape()
+    }
+
+    fn choose(&self, request: Request<'_>) -> Result<Choice, locus::Error> {
+        self.policy.choose(request)
+    }
+
+    fn sample_rewards(&self, round: u64, contexts: &[&[f32]]) -> Result<Vec<f64>, locus::Error> {
+        self.policy.sample_rewards(round, contexts)
+    }
+}
+
+impl Policy for Watched<'_> {
+    fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, locus::Error> {
+        let report = self.policy.learn(outcome)?;
+        self.n_learned += 1;
+        if self.n_learned.is_multiple_of(self.every) || self.n_learned == self.steps {
+            (self.look)(self.n_learned, &*self.policy)?;
+        }
+        Ok(report)
+    }
+
+    fn snapshot(&self) -> Arc<dyn Choose> {
+        self.policy.snapshot()
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.policy.save()
+    }
+}
+
+/// What draws are for. Each purpose has streams of its own, so that what is shown was not chosen by its own numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    /// To be shown.
+    Show = 0,
+    /// To judge contexts by their means.
+    Judge = 1,
+    /// To see one context after another at the end.
+    Within = 2,
+}
+
+impl Purpose {
+    /// The round under which [`Choose::sample_rewards`] draws for this purpose: a number for each step and each call in it.
+    pub(super) fn round(self, step: usize, call: usize) -> u64 {
+        (self as u64) << 60 | (step as u64) << 24 | call as u64
+    }
+}

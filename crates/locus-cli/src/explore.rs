@@ -1,0 +1,105 @@
+//! `locus explore`: a look into posteriors.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use locus::{PolicySpec, Seed};
+use locus_bench::Error;
+use locus_bench::explore::Exploration;
+use locus_bench::record::{TRIALS_FILE, safe_name};
+use locus_bench::suite::{CsvFile, Suite};
+
+use crate::args::ExploreArgs;
+use crate::bench::{command_line, default_jobs, load, stop_on_ctrl_c};
+use crate::output::{print, tell};
+use crate::progress::Watcher;
+use crate::{FAILED, INTERRUPTED};
+
+/// Plays the trial, and says what was seen.
+pub(crate) fn run(args: &ExploreArgs) -> Result<u8> {
+    let exploration = exploration(args)?;
+    exploration.check()?;
+    let watcher = Arc::new(Watcher::new());
+    let stop = stop_on_ctrl_c(Arc::clone(&watcher))?;
+    tell("playing the first steps, to see which contexts all policies misjudge");
+    let explored = exploration.run(&*watcher, &stop);
+    watcher.finish();
+    let explored = match explored {
+        Ok(explored) => explored,
+        Err(Error::Interrupted) => {
+            tell("interrupted: nothing was written");
+            return Ok(INTERRUPTED);
+        }
+        // Nothing was wrong with the command.
+        Err(error) if error.is_io() || matches!(error, Error::TrialFailed { .. }) => {
+            tell(&format!("error: {error}"));
+            return Ok(FAILED);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut text = format!(
+        "{}\nin {}: 1-single and 2-many as .svg and .png, statistics.csv, histograms.csv, summary.txt, explore.json\n",
+        explored.summary,
+        explored.folder.display()
+    );
+    if exploration.out.join(TRIALS_FILE).exists() {
+        text.push_str(&format!("`locus report {}` shows it\n", exploration.out.display()));
+    }
+    print(&text)?;
+    Ok(0)
+}
+
+fn exploration(args: &ExploreArgs) -> Result<Exploration> {
+    let mut policies: Vec<PolicySpec> = Vec::new();
+    for policy in PolicySpec::list(&args.policies)? {
+        // As with `locus bench`, a policy named twice plays once.
+        if !policies.contains(&policy) {
+            policies.push(policy);
+        }
+    }
+    ensure!(!policies.is_empty(), "--policies names no policy; `locus policies` lists them");
+    let csv = args.csv.iter().zip(&args.label);
+    let suite = Suite {
+        name: "explore".to_owned(),
+        problems: args.problem.iter().cloned().collect(),
+        csv: csv.map(|(file, label)| CsvFile { file: file.clone(), label: label.clone() }).collect(),
+        npz: args.npz.iter().cloned().collect(),
+        policies,
+        trials: 1,
+        steps: args.steps,
+        seed: Seed::new(args.seed),
+    };
+    let problem =
+        load(&suite, args.data.folder.as_deref())?.pop().context("there is no problem to explore")?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(args, problem.problem.name()));
+    Ok(Exploration {
+        command: command_line(),
+        problem,
+        policies: suite.policies,
+        seed: suite.seed,
+        trial: args.trial,
+        steps: args.steps,
+        every: args.every,
+        draws: args.draws,
+        context: args.context,
+        jobs: args.jobs.unwrap_or_else(default_jobs),
+        out,
+    })
+}
+
+/// A folder holds one exploration, so another trial or context gets another folder.
+fn default_out(args: &ExploreArgs, problem: &str) -> PathBuf {
+    let mut name = format!("explore-{problem}");
+    for (what, number, usual) in
+        [("steps", args.steps as u64, 2000), ("seed", args.seed, 0), ("trial", args.trial as u64, 0)]
+    {
+        if number != usual {
+            name.push_str(&format!("-{what}-{number}"));
+        }
+    }
+    if let Some(context) = args.context {
+        name.push_str(&format!("-context-{context}"));
+    }
+    Path::new("runs").join(safe_name(&name))
+}
