@@ -32,7 +32,7 @@ fn main() {
     }
     println!("µs; a minibatch of {N} rows, whole and in parts");
     println!(
-        "{:>23} {:>9} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "{:>24} {:>9} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "", "decision", "minibatch", "draws", "forward", "backward", "kl", "adam"
     );
     for (shape, n_nonzero) in CASES {

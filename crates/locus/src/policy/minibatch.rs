@@ -152,9 +152,10 @@ impl Contexts {
 
 /// Whether a net is through sooner with contexts of which this part differs from what they have in common.
 ///
-/// `cargo bench -p locus --bench bbb` shows what BBB takes for a minibatch: some 150 µs and 5 µs for each number of a row that is different, or
-/// 60 µs and, with the copying of all numbers, 2 µs for each of C. So sparse contexts pay from C = 45 on if nothing differs, and for less than
-/// two fifths of C in the end. What is asked for is a little less, so that they do so clearly.
+/// `cargo bench -p locus --bench bbb` shows what BBB takes for a minibatch: some 160 µs (200 with hundreds of features) and 5 µs for each number
+/// of a row that is different; or 70 µs and, with the copying of all numbers, up to 2 µs for each feature. The line drawn here is a little below the one where
+/// both take as long, so that sparse contexts are taken where they clearly pay: never below 73 features, for up to 15 different numbers of
+/// 117, and for up to 105 of 389.
 fn does_sparse_pay(density: f64, n_features: usize) -> bool {
     let n_features = n_features as f64;
     density * n_features + 24.0 < n_features / 3.0
