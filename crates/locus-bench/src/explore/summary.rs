@@ -47,7 +47,7 @@ pub(super) fn render(findings: &Findings<'_>) -> String {
     text.push_str(
         "\nchosen: the part of the draws in which the action is the highest. humps: of the density, with a valley of a fifth\n\
          between them and a twentieth of the draws each; modes: those whose valley is also three standard errors deep. Modes\n\
-         miss small humps, humps count ragged tails: the truth lies between, \"0 to 7 of 101\". Several over all contexts but\n\
+         miss small humps, humps count ragged tails, so both are told: \"0 to 7 of 101\". Several over all contexts but\n\
          one within each are contexts that differ, not a posterior of several modes.\n",
     );
     text
