@@ -8,7 +8,7 @@
 use super::UNIFORM;
 
 /// Seconds of 2000 steps on a problem with few features, by the policy's id, to the order of magnitude.
-const GUESSES: [(&str, f64); 9] = [
+const GUESSES: [(&str, f64); 15] = [
     (UNIFORM, 0.001),
     ("lin-full-post", 0.005),
     ("neural-linear", 0.4),
@@ -18,6 +18,12 @@ const GUESSES: [(&str, f64); 9] = [
     ("lu-gauss-ablation", 4.0),
     ("lu-sivi", 45.0),
     ("lu-sivi-ablation", 45.0),
+    ("epsilon-greedy", 0.3),
+    ("boltzmann", 0.3),
+    ("lin-ucb", 0.005),
+    ("param-noise", 0.4),
+    ("dropout", 1.5),
+    ("bootstrap", 1.0),
 ];
 /// The guess for a policy that is not in the table.
 const GUESS_OF_OTHERS: f64 = 1.0;

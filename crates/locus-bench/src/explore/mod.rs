@@ -145,6 +145,8 @@ impl Exploration {
 
         let folder = self.out.join(EXPLORE_FOLDER);
         let _lock = Folder::lock(&folder)?;
+        // Another exploration may have ended there since it was looked at before the first steps.
+        asked.check_folder(&self.out)?;
         progress.planned(&self.plan());
         let seen = self.each_policy(stop, |spec, id, halt| {
             progress.started(id);

@@ -149,6 +149,7 @@ impl<'a, E: Epilogue, const IS_BACKWARD: bool> Product<'a, E, IS_BACKWARD> {
         let (k, n_lines) = (x.n_features(), y.data.len() / y.stride.max(1));
         assert_eq!(weights.len(), k * n_lines, "weights for {k} inputs and {n_lines} lines");
         assert_eq!(x.n_columns, y.n_columns);
+        assert!(!is_upper || k == n_lines, "a triangle of {k} inputs and {n_lines} lines");
         Arch::new().dispatch(Self { weights, is_upper, x, y: y.data, y_stride: y.stride, n_lines, epilogue });
     }
 }

@@ -41,20 +41,26 @@ impl Part {
         let path = folder.join(format!("{name}.part"));
         let note_path = folder.join(format!("{name}.part.json"));
         let failed = |cause| Error::OutFile { doing: "open", path: path.clone(), cause };
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::PartInUse { path }),
-            Err(TryLockError::Error(cause)) => {
-                return Err(Error::OutFile { doing: "lock", path, cause });
+        let file = loop {
+            let file = OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .read(true)
+                .write(true)
+                .open(&path)
+                .map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(Error::PartInUse { path }),
+                Err(TryLockError::Error(cause)) => {
+                    return Err(Error::OutFile { doing: "lock", path, cause });
+                }
             }
-        }
+            // Between opening and locking another process may have given it its final name.
+            if is_at(&file, &path).map_err(failed)? {
+                break file;
+            }
+        };
         let length = file.metadata().map_err(failed)?.len();
         let mut part = Self { path, note_path, file, length, note: None, is_joined: length > 0 };
         let note: Option<Note> =
@@ -144,8 +150,8 @@ impl Part {
     /// Ends the download: its file moves to `path`, if one is given, and nothing stays behind.
     pub(super) fn close(self, path: Option<&Path>) -> Result<(), Error> {
         let Self { path: part, note_path, file, .. } = self;
-        // Some systems do not move a file that is open.
-        drop(file);
+        // Locked until it has its name, or another process could go on with it. Windows does not move a file that is open.
+        let _locked = (!cfg!(windows)).then_some(file);
         match path {
             Some(path) => fs::rename(&part, path).map_err(|cause| Error::OutFile {
                 doing: "create",
@@ -167,6 +173,24 @@ impl Part {
     fn failed(&self, doing: &'static str, cause: io::Error) -> Error {
         Error::OutFile { doing, path: self.path.clone(), cause }
     }
+}
+
+/// Whether `path` still leads to this very file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match fs::metadata(path) {
+        Ok(there) => Ok(identity(there) == identity(file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Elsewhere a file that is open is not moved.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// Removes what earlier runs left of this download, if anything. Does not touch one that is under way.

@@ -1,7 +1,6 @@
 //! The loss against its formula and finite differences, predictions against the formula, and where numbers break down.
 
 use super::*;
-use crate::nn::Panel;
 use crate::policy::minibatch::Minibatch;
 use crate::policy::settings::Layers;
 use crate::{Rng, Seed, Shape};
@@ -54,7 +53,7 @@ fn the_loss_is_the_masked_squared_error_and_its_gradient_the_difference() {
         let (net, parameters) = random_net(&mut rng);
         let mut work = NetWork::default();
         work.gradients = vec![0.0; net.n_parameters];
-        work.batch.inputs = Panel::new(3, n_rows);
+        work.batch.inputs.reshape_padded(3, n_rows);
         for i in 0..3 {
             work.batch.inputs.line_mut(i).iter_mut().for_each(|value| *value = rng.normal() as f32);
         }
