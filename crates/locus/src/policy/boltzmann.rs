@@ -7,12 +7,10 @@
 //! (Singh et al., 2000; Cesa-Bianchi et al., "Boltzmann exploration done right", 2017).
 
 use super::randomized::{Randomize, Randomized};
-use super::registry::{Identity, Registered};
+use super::registry::registered;
 use super::reward_net::reward_net_config;
 use super::settings::{Capacity, Layers};
-use super::thompson::Thompson;
 use crate::config::words;
-use crate::{Error, Seed, Shape};
 
 words! {
     /// What a temperature of 1 means.
@@ -46,23 +44,17 @@ reward_net_config! {
     }
 }
 
-pub(super) static REGISTERED: Registered<BoltzmannConfig> = Registered {
-    id: "boltzmann",
-    summary: "Actions with probabilities that grow exponentially with the reward that a net predicts, at a falling temperature",
-    presets: &[("default", BoltzmannConfig::default)],
-    build: Thompson::<Boltzmann>::boxed,
-    load: Thompson::<Boltzmann>::load,
-};
+registered!(
+    BoltzmannConfig => Boltzmann,
+    "boltzmann",
+    "Actions with probabilities that grow exponentially with the reward that a net predicts, at a falling temperature",
+    &[("default", BoltzmannConfig::default)]
+);
 
 /// A reward net that is acted on by the softmax of its predictions.
 pub type Boltzmann = Randomized<BoltzmannConfig>;
 
 impl BoltzmannConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<Boltzmann>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-
     /// The temperature in a round, as a difference of rewards.
     fn temperature_in(&self, round: u64, reward_std: f64) -> f64 {
         let unit = match self.temperature_unit {
@@ -95,8 +87,9 @@ impl Randomize for BoltzmannConfig {
 mod tests {
     use super::*;
     use crate::policy::contract::assert_settings;
+    use crate::policy::thompson::Thompson;
     use crate::policy::{Choose, Policy};
-    use crate::{Outcome, Propensity, Request};
+    use crate::{Outcome, Propensity, Request, Seed, Shape};
 
     const N_ACTIONS: usize = 4;
 

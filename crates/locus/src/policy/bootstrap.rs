@@ -13,10 +13,10 @@
 mod tests;
 
 use super::FitReport;
-use super::registry::{Identity, Registered};
+use super::registry::registered;
 use super::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet, reward_net_config};
 use super::settings::{Capacity, Layers};
-use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
+use super::thompson::{Breakdown, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
@@ -32,20 +32,12 @@ reward_net_config! {
     }
 }
 
-pub(super) static REGISTERED: Registered<BootstrapConfig> = Registered {
-    id: "bootstrap",
-    summary: "Thompson sampling with a few nets, each trained on a random share of the observations",
-    presets: &[("benchmark", BootstrapConfig::default)],
-    build: Thompson::<Bootstrap>::boxed,
-    load: Thompson::<Bootstrap>::load,
-};
-
-impl BootstrapConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<Bootstrap>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-}
+registered!(
+    BootstrapConfig => Bootstrap,
+    "bootstrap",
+    "Thompson sampling with a few nets, each trained on a random share of the observations",
+    &[("benchmark", BootstrapConfig::default)]
+);
 
 /// The nets, and who takes in what.
 #[derive(Clone, Debug)]
@@ -102,10 +94,6 @@ impl RewardModel for Bootstrap {
         let inclusion = Inclusion { seed: seed.derive("include"), probability: config.inclusion_probability };
         let nets = (0..u64::from(config.nets)).map(net).collect();
         Self { nets, inclusion, n_observed: 0, work: Cache::default() }
-    }
-
-    fn plan(config: &BootstrapConfig) -> Plan {
-        config.plan()
     }
 
     fn draw(

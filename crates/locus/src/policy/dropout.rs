@@ -12,10 +12,10 @@
 mod tests;
 
 use super::FitReport;
-use super::registry::{Identity, Registered};
+use super::registry::registered;
 use super::reward_net::{NetConfig, NetWork, TrainedNet, Units, reward_net_config};
 use super::settings::{Capacity, Layers};
-use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
+use super::thompson::{Breakdown, RewardModel};
 use crate::nn::Panel;
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
@@ -30,20 +30,12 @@ reward_net_config! {
     }
 }
 
-pub(super) static REGISTERED: Registered<DropoutConfig> = Registered {
-    id: "dropout",
-    summary: "Thompson sampling with a net whose hidden units are left out at random",
-    presets: &[("benchmark", DropoutConfig::default)],
-    build: Thompson::<Dropout>::boxed,
-    load: Thompson::<Dropout>::load,
-};
-
-impl DropoutConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<Dropout>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-}
+registered!(
+    DropoutConfig => Dropout,
+    "dropout",
+    "Thompson sampling with a net whose hidden units are left out at random",
+    &[("benchmark", DropoutConfig::default)]
+);
 
 /// A reward net, and how many of its units are kept.
 #[derive(Clone, Debug)]
@@ -96,10 +88,6 @@ impl RewardModel for Dropout {
     fn new(config: &DropoutConfig, shape: Shape, seed: Seed) -> Self {
         let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
         Self { units: KeptUnits::new(config.keep_probability), trained, work: Cache::default() }
-    }
-
-    fn plan(config: &DropoutConfig) -> Plan {
-        config.plan()
     }
 
     fn draw(

@@ -4,11 +4,9 @@
 //! fall with which the number of random actions grows only as a logarithm (Auer, Cesa-Bianchi and Fischer, 2002).
 
 use super::randomized::{Randomize, Randomized};
-use super::registry::{Identity, Registered};
+use super::registry::registered;
 use super::reward_net::reward_net_config;
 use super::settings::{Capacity, Layers};
-use super::thompson::Thompson;
-use crate::{Error, Seed, Shape};
 
 reward_net_config! {
     /// Settings of ε-greedy. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
@@ -20,23 +18,17 @@ reward_net_config! {
     }
 }
 
-pub(super) static REGISTERED: Registered<EpsilonGreedyConfig> = Registered {
-    id: "epsilon-greedy",
-    summary: "The action of the highest reward that a net predicts, or with a falling probability any action",
-    presets: &[("default", EpsilonGreedyConfig::default)],
-    build: Thompson::<EpsilonGreedy>::boxed,
-    load: Thompson::<EpsilonGreedy>::load,
-};
+registered!(
+    EpsilonGreedyConfig => EpsilonGreedy,
+    "epsilon-greedy",
+    "The action of the highest reward that a net predicts, or with a falling probability any action",
+    &[("default", EpsilonGreedyConfig::default)]
+);
 
 /// A reward net that is acted on greedily most of the time.
 pub type EpsilonGreedy = Randomized<EpsilonGreedyConfig>;
 
 impl EpsilonGreedyConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<EpsilonGreedy>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-
     /// ε in a round.
     fn epsilon_in(&self, round: u64) -> f64 {
         self.epsilon / (1.0 + self.epsilon_decay * round as f64)
@@ -57,9 +49,9 @@ impl Randomize for EpsilonGreedyConfig {
 mod tests {
     use super::*;
     use crate::policy::contract::assert_settings;
-    use crate::policy::thompson::highest;
+    use crate::policy::thompson::{Thompson, highest};
     use crate::policy::{Choose, Policy};
-    use crate::{Outcome, Propensity, Request};
+    use crate::{Outcome, Propensity, Request, Seed, Shape};
 
     const N_ACTIONS: usize = 4;
 

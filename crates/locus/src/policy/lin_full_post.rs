@@ -1,8 +1,8 @@
 //! LinFullPost: for every action a Bayesian linear regression of its rewards, with its exact posterior.
 
-use super::linear_heads::{LinearHeads, with_intercept};
-use super::registry::{Identity, Registered};
-use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
+use super::linear_heads::ContextHeads;
+use super::registry::registered;
+use super::thompson::{Breakdown, Plan, Planned, RewardModel};
 use crate::config::config;
 use crate::linear::{LinearPosterior, LinearPrior};
 use crate::save::{Decoder, Encoder};
@@ -23,20 +23,20 @@ config! {
     }
 }
 
-pub(super) static REGISTERED: Registered<LinFullPostConfig> = Registered {
-    id: "lin-full-post",
-    summary: "Thompson sampling with an exact Bayesian linear regression for every action",
-    presets: &[("benchmark", LinFullPostConfig::default)],
-    build: Thompson::<LinFullPost>::boxed,
-    load: Thompson::<LinFullPost>::load,
-};
+registered!(
+    LinFullPostConfig => LinFullPost,
+    "lin-full-post",
+    "Thompson sampling with an exact Bayesian linear regression for every action",
+    &[("benchmark", LinFullPostConfig::default)]
+);
+
+impl Planned for LinFullPostConfig {
+    fn plan(&self) -> Plan {
+        Plan::untrained(self.initial_pulls)
+    }
+}
 
 impl LinFullPostConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<LinFullPost>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-
     fn prior(&self) -> LinearPrior {
         LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
     }
@@ -44,21 +44,12 @@ impl LinFullPostConfig {
 
 /// A linear posterior for every action, on the features `[x, 1]`.
 #[derive(Clone, Debug)]
-pub struct LinFullPost {
-    heads: LinearHeads,
-    /// The features of the observation that is taken in.
-    features: Vec<f64>,
-}
+pub struct LinFullPost(ContextHeads);
 
 impl LinFullPost {
     /// The posterior of an action's coefficients, the intercept last. Panics if there is no such action.
     pub fn posterior(&self, action: usize) -> &LinearPosterior {
-        self.heads.posterior(action)
-    }
-
-    fn with_heads(heads: LinearHeads) -> Self {
-        let features = vec![0.0; heads.dim()];
-        Self { heads, features }
+        self.0.heads.posterior(action)
     }
 }
 
@@ -66,11 +57,7 @@ impl RewardModel for LinFullPost {
     type Config = LinFullPostConfig;
 
     fn new(config: &LinFullPostConfig, shape: Shape, _seed: Seed) -> Self {
-        Self::with_heads(LinearHeads::new(shape.n_features + 1, shape.n_actions, config.prior()))
-    }
-
-    fn plan(config: &LinFullPostConfig) -> Plan {
-        Plan { initial_pulls: config.initial_pulls, training: None }
+        Self(ContextHeads::new(shape, config.prior()))
     }
 
     fn draw(
@@ -80,13 +67,8 @@ impl RewardModel for LinFullPost {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let n_actions = rewards.len() / contexts.len();
-        scratch.with_features(self.heads.dim(), |features, scratch| {
-            for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
-                with_intercept(context, features);
-                self.heads.draw(features, rng, scratch, rewards)?;
-            }
-            Ok(())
+        self.0.for_each(contexts, scratch, rewards, |features, scratch, rewards| {
+            self.0.heads.draw(features, rng, scratch, rewards)
         })
     }
 
@@ -97,24 +79,21 @@ impl RewardModel for LinFullPost {
         scratch: &mut Scratch,
         _n_actions: usize,
     ) -> Result<Choice, Breakdown> {
-        scratch.with_features(self.heads.dim(), |features, scratch| {
-            with_intercept(request.context, features);
-            self.heads.choose(features, rng, scratch).map(Choice::drawn)
+        self.0.with_context(request.context, scratch, |features, scratch| {
+            self.0.heads.choose(features, rng, scratch).map(Choice::drawn)
         })
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        with_intercept(outcome.context, &mut self.features);
-        self.heads.observe(outcome.action, &self.features, outcome.reward);
+        self.0.observe(outcome);
     }
 
     fn encode(&self, encoder: &mut Encoder) {
-        self.heads.encode(encoder);
+        self.0.heads.encode(encoder);
     }
 
     fn decode(config: &LinFullPostConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let dim = shape.n_features + 1;
-        Ok(Self::with_heads(LinearHeads::decode(dim, shape.n_actions, config.prior(), decoder)?))
+        Ok(Self(ContextHeads::decode(shape, config.prior(), decoder)?))
     }
 }
 
@@ -125,7 +104,8 @@ mod tests {
     use super::*;
     use crate::Rng;
     use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
-    use crate::policy::thompson::highest;
+    use crate::policy::linear_heads::with_intercept;
+    use crate::policy::thompson::{Thompson, highest};
     use crate::policy::{Choose, Policy};
 
     fn trained(shape: Shape, n_observed: usize, scale: f64, rng: &mut Rng) -> Thompson<LinFullPost> {

@@ -9,9 +9,9 @@
 //! The width knows nothing of the noise: α is in the unit of rewards. Nothing is drawn, so a choice is certain (its propensity is
 //! 1), two seeds decide alike, and [`RewardModel::draw`] gives the upper bounds.
 
-use super::linear_heads::{LinearHeads, with_intercept};
-use super::registry::{Identity, Registered};
-use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
+use super::linear_heads::ContextHeads;
+use super::registry::registered;
+use super::thompson::{Breakdown, Plan, Planned, RewardModel};
 use crate::config::config;
 use crate::linear::{LinearPosterior, LinearPrior};
 use crate::save::{Decoder, Encoder};
@@ -30,20 +30,20 @@ config! {
     }
 }
 
-pub(super) static REGISTERED: Registered<LinUcbConfig> = Registered {
-    id: "lin-ucb",
-    summary: "The highest upper confidence bound of a ridge regression for every action",
-    presets: &[("default", LinUcbConfig::default)],
-    build: Thompson::<LinUcb>::boxed,
-    load: Thompson::<LinUcb>::load,
-};
+registered!(
+    LinUcbConfig => LinUcb,
+    "lin-ucb",
+    "The highest upper confidence bound of a ridge regression for every action",
+    &[("default", LinUcbConfig::default)]
+);
+
+impl Planned for LinUcbConfig {
+    fn plan(&self) -> Plan {
+        Plan::untrained(self.initial_pulls)
+    }
+}
 
 impl LinUcbConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<LinUcb>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-
     /// Shape and rate of the noise play no part in means and widths.
     fn prior(&self) -> LinearPrior {
         LinearPrior { precision: self.prior_precision, shape: 1.0, rate: 1.0 }
@@ -54,19 +54,13 @@ impl LinUcbConfig {
 #[derive(Clone, Debug)]
 pub struct LinUcb {
     alpha: f64,
-    heads: LinearHeads,
-    /// The features of the observation that is taken in.
-    features: Vec<f64>,
+    context_heads: ContextHeads,
 }
 
 impl LinUcb {
     /// The regression of an action, the intercept last. Panics if there is no such action.
     pub fn regression(&self, action: usize) -> &LinearPosterior {
-        self.heads.posterior(action)
-    }
-
-    fn with_heads(config: &LinUcbConfig, heads: LinearHeads) -> Self {
-        Self { alpha: config.alpha, features: vec![0.0; heads.dim()], heads }
+        self.context_heads.heads.posterior(action)
     }
 }
 
@@ -74,12 +68,7 @@ impl RewardModel for LinUcb {
     type Config = LinUcbConfig;
 
     fn new(config: &LinUcbConfig, shape: Shape, _seed: Seed) -> Self {
-        let heads = LinearHeads::new(shape.n_features + 1, shape.n_actions, config.prior());
-        Self::with_heads(config, heads)
-    }
-
-    fn plan(config: &LinUcbConfig) -> Plan {
-        Plan { initial_pulls: config.initial_pulls, training: None }
+        Self { alpha: config.alpha, context_heads: ContextHeads::new(shape, config.prior()) }
     }
 
     /// The upper bounds.
@@ -90,13 +79,8 @@ impl RewardModel for LinUcb {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let n_actions = rewards.len() / contexts.len();
-        scratch.with_features(self.heads.dim(), |features, scratch| {
-            for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
-                with_intercept(context, features);
-                self.heads.bound(features, self.alpha, scratch, rewards)?;
-            }
-            Ok(())
+        self.context_heads.for_each(contexts, scratch, rewards, |features, scratch, rewards| {
+            self.context_heads.heads.bound(features, self.alpha, scratch, rewards)
         })
     }
 
@@ -107,25 +91,22 @@ impl RewardModel for LinUcb {
         scratch: &mut Scratch,
         _n_actions: usize,
     ) -> Result<Choice, Breakdown> {
-        scratch.with_features(self.heads.dim(), |features, scratch| {
-            with_intercept(request.context, features);
-            self.heads.choose_by_bound(features, self.alpha, scratch).map(Choice::certain)
+        self.context_heads.with_context(request.context, scratch, |features, scratch| {
+            self.context_heads.heads.choose_by_bound(features, self.alpha, scratch).map(Choice::certain)
         })
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        with_intercept(outcome.context, &mut self.features);
-        self.heads.observe(outcome.action, &self.features, outcome.reward);
+        self.context_heads.observe(outcome);
     }
 
     fn encode(&self, encoder: &mut Encoder) {
-        self.heads.encode(encoder);
+        self.context_heads.heads.encode(encoder);
     }
 
     fn decode(config: &LinUcbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let dim = shape.n_features + 1;
-        let heads = LinearHeads::decode(dim, shape.n_actions, config.prior(), decoder)?;
-        Ok(Self::with_heads(config, heads))
+        let context_heads = ContextHeads::decode(shape, config.prior(), decoder)?;
+        Ok(Self { alpha: config.alpha, context_heads })
     }
 }
 

@@ -9,7 +9,7 @@ use super::thompson::{Breakdown, check_reward};
 use crate::linear::{Block, LinearPosterior, LinearPrior};
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
-use crate::{Error, Rng};
+use crate::{Error, Outcome, Rng, Shape};
 
 /// One [`LinearPosterior`] for each action, all on the same features and with the same prior.
 #[derive(Clone, Debug)]
@@ -183,6 +183,62 @@ impl LinearHeads {
             actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
         }
         Ok(Self { dim, prior, actions })
+    }
+}
+
+/// The heads of policies that are linear in the context itself: their features are `[x, 1]`.
+#[derive(Clone, Debug)]
+pub(super) struct ContextHeads {
+    pub(super) heads: LinearHeads,
+    /// The features of the observation that is taken in.
+    features: Vec<f64>,
+}
+
+impl ContextHeads {
+    pub(super) fn new(shape: Shape, prior: LinearPrior) -> Self {
+        Self::with_heads(LinearHeads::new(shape.n_features + 1, shape.n_actions, prior))
+    }
+
+    fn with_heads(heads: LinearHeads) -> Self {
+        Self { features: vec![0.0; heads.dim()], heads }
+    }
+
+    /// Calls `value` with the features of every context and where its rewards go.
+    pub(super) fn for_each(
+        &self,
+        contexts: &[&[f32]],
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+        mut value: impl FnMut(&[f64], &mut Scratch, &mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<(), Breakdown> {
+        let n_actions = self.heads.actions.len();
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
+            self.with_context(context, scratch, |features, scratch| value(features, scratch, rewards))?;
+        }
+        Ok(())
+    }
+
+    /// Calls `decide` with the features of a context.
+    pub(super) fn with_context<T>(
+        &self,
+        context: &[f32],
+        scratch: &mut Scratch,
+        decide: impl FnOnce(&[f64], &mut Scratch) -> T,
+    ) -> T {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            with_intercept(context, features);
+            decide(features, scratch)
+        })
+    }
+
+    pub(super) fn observe(&mut self, outcome: &Outcome<'_>) {
+        with_intercept(outcome.context, &mut self.features);
+        self.heads.observe(outcome.action, &self.features, outcome.reward);
+    }
+
+    pub(super) fn decode(shape: Shape, prior: LinearPrior, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let dim = shape.n_features + 1;
+        Ok(Self::with_heads(LinearHeads::decode(dim, shape.n_actions, prior, decoder)?))
     }
 }
 

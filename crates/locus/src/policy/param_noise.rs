@@ -14,10 +14,10 @@
 mod tests;
 
 use super::FitReport;
-use super::registry::{Identity, Registered};
+use super::registry::registered;
 use super::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet, reward_net_config};
 use super::settings::{Capacity, Layers};
-use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
+use super::thompson::{Breakdown, RewardModel};
 use crate::nn::Normals;
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
@@ -40,23 +40,15 @@ reward_net_config! {
     }
 }
 
-pub(super) static REGISTERED: Registered<ParamNoiseConfig> = Registered {
-    id: "param-noise",
-    summary: "The highest reward that a net predicts with noise on its parameters, whose scale adapts",
-    presets: &[("benchmark", ParamNoiseConfig::default)],
-    build: Thompson::<ParamNoise>::boxed,
-    load: Thompson::<ParamNoise>::load,
-};
+registered!(
+    ParamNoiseConfig => ParamNoise,
+    "param-noise",
+    "The highest reward that a net predicts with noise on its parameters, whose scale adapts",
+    &[("benchmark", ParamNoiseConfig::default)]
+);
 
 /// Less noise than this moves no weight worth its name; products with it would be subnormal, and slow.
 const LEAST_STD: f64 = 1e-12;
-
-impl ParamNoiseConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<ParamNoise>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-}
 
 /// A reward net, and the noise that is put on it.
 #[derive(Clone, Debug)]
@@ -138,10 +130,6 @@ impl RewardModel for ParamNoise {
             target_epsilon: config.target_epsilon,
             work: Cache::default(),
         }
-    }
-
-    fn plan(config: &ParamNoiseConfig) -> Plan {
-        config.plan()
     }
 
     fn draw(

@@ -6,7 +6,7 @@
 use super::FitReport;
 use super::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet};
 use super::reward_scaling::RewardScaling;
-use super::thompson::{Breakdown, Plan, RewardModel};
+use super::thompson::{Breakdown, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
@@ -42,10 +42,6 @@ impl<R: Randomize> RewardModel for Randomized<R> {
     fn new(config: &R, shape: Shape, seed: Seed) -> Self {
         let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
         Self { rule: config.clone(), trained, scaling: RewardScaling::default(), work: Cache::default() }
-    }
-
-    fn plan(config: &R) -> Plan {
-        config.plan()
     }
 
     /// The predicted rewards.

@@ -4,6 +4,7 @@
 //! built from text, saved and loaded, is listed by `locus policies`, and is tried by the policy contract.
 
 use super::spec::PolicySpec;
+use super::thompson::{RewardModel, Thompson};
 use super::{
     Policy, bbb, boltzmann, bootstrap, dropout, epsilon_greedy, lin_full_post, lin_ucb, lu, neural_linear,
     param_noise, pi_ts_dgf, uniform,
@@ -124,6 +125,30 @@ pub(super) struct Registered<C: Config> {
     pub(super) load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
 }
 
+/// Registers the policy around a model as `REGISTERED`, and lets its settings build it.
+macro_rules! registered {
+    ($config:ident => $model:ty, $id:literal, $summary:literal, $presets:expr) => {
+        pub(in crate::policy) static REGISTERED: $crate::policy::registry::Registered<$config> =
+            $crate::policy::registry::Registered::of::<$model>($id, $summary, $presets);
+
+        impl $config {
+            /// Builds the policy.
+            pub fn build(
+                &self,
+                shape: $crate::Shape,
+                seed: $crate::Seed,
+            ) -> Result<$crate::policy::thompson::Thompson<$model>, $crate::Error> {
+                let spec = REGISTERED.spec(self)?;
+                $crate::policy::thompson::Thompson::new(
+                    self,
+                    $crate::policy::registry::Identity { spec, shape, seed },
+                )
+            }
+        }
+    };
+}
+pub(super) use registered;
+
 /// The name of a preset, and its settings.
 pub(super) type Preset<C> = (&'static str, fn() -> C);
 
@@ -142,6 +167,15 @@ pub struct Identity {
 }
 
 impl<C: Config> Registered<C> {
+    /// A policy around a model.
+    pub(super) const fn of<M: RewardModel<Config = C>>(
+        id: &'static str,
+        summary: &'static str,
+        presets: &'static [Preset<C>],
+    ) -> Self {
+        Self { id, summary, presets, build: Thompson::<M>::boxed, load: Thompson::<M>::load }
+    }
+
     fn preset(&self, name: Option<&str>) -> Result<(&'static str, C), Error> {
         let Some(name) = name else {
             let (name, config) = self.presets[0];

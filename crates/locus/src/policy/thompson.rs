@@ -20,13 +20,10 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 /// A clone is taken for every snapshot, so what is large should be shared (`Arc`) and copied on change.
 pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
     /// Its settings.
-    type Config: Config;
+    type Config: Planned;
 
     /// The untrained model.
     fn new(config: &Self::Config, shape: Shape, seed: Seed) -> Self;
-
-    /// How the policy around the model behaves.
-    fn plan(config: &Self::Config) -> Plan;
 
     /// One posterior draw of every action's mean reward for each context, into `rewards`: the A rewards of a context side
     /// by side. The same context given twice is drawn for twice. **Samples.**
@@ -74,6 +71,12 @@ pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
     fn decode(config: &Self::Config, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error>;
 }
 
+/// Settings of a model that say how the policy around it behaves.
+pub trait Planned: Config {
+    /// How it behaves.
+    fn plan(&self) -> Plan;
+}
+
 /// How a policy behaves around its model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
@@ -81,6 +84,18 @@ pub struct Plan {
     pub initial_pulls: u32,
     /// When the model is trained on past observations; `None` keeps none.
     pub training: Option<Training>,
+}
+
+impl Plan {
+    /// A model that learns from each outcome at once.
+    pub fn untrained(initial_pulls: u32) -> Self {
+        Self { initial_pulls, training: None }
+    }
+
+    /// A model that is trained every so many observations, on the last `replay_capacity` of them or on all.
+    pub fn trained(initial_pulls: u32, every: u32, replay_capacity: Option<usize>) -> Self {
+        Self { initial_pulls, training: Some(Training { every, replay_capacity }) }
+    }
 }
 
 /// When a model is trained, and on what.
@@ -150,7 +165,7 @@ impl<M: RewardModel> Thompson<M> {
     pub(super) fn new(config: &M::Config, identity: Identity) -> Result<Self, Error> {
         identity.shape.check()?;
         let model = M::new(config, identity.shape, identity.seed);
-        let plan = M::plan(config);
+        let plan = config.plan();
         let replay = plan
             .training
             .map(|training| (training, Replay::new(identity.shape.n_features, training.replay_capacity)));
@@ -194,7 +209,7 @@ impl<M: RewardModel> Thompson<M> {
     fn decode(config: &M::Config, identity: Identity, body: &mut Decoder<'_>) -> Result<Self, Error> {
         let n_observed = body.u64()?;
         let model = M::decode(config, identity.shape, body)?;
-        let plan = M::plan(config);
+        let plan = config.plan();
         let replay = match plan.training {
             Some(training) => {
                 Some((training, Replay::decode(identity.shape, training.replay_capacity, body)?))

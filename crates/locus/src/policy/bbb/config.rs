@@ -3,7 +3,7 @@
 use crate::config::config;
 use crate::nn::BayesStart;
 use crate::policy::settings::{Capacity, Layers, Switch};
-use crate::policy::thompson::{Plan, Training};
+use crate::policy::thompson::{Plan, Planned};
 
 config! {
     /// Settings of BBB. The defaults are what the authors' program runs.
@@ -39,12 +39,13 @@ config! {
     }
 }
 
-impl BbbConfig {
-    pub(super) fn plan(&self) -> Plan {
-        let training = Training { every: self.train_every, replay_capacity: self.replay_capacity.0 };
-        Plan { initial_pulls: self.initial_pulls, training: Some(training) }
+impl Planned for BbbConfig {
+    fn plan(&self) -> Plan {
+        Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
     }
+}
 
+impl BbbConfig {
     pub(super) fn start(&self) -> BayesStart {
         BayesStart {
             mean_std: self.initial_mean_std,

@@ -12,13 +12,11 @@ mod tests;
 use config::BbbConfig;
 use model::Bbb;
 
-use super::registry::Registered;
-use super::thompson::Thompson;
+use super::registry::registered;
 
-pub(super) static REGISTERED: Registered<BbbConfig> = Registered {
-    id: "bbb",
-    summary: "Thompson sampling with a net of independent Gaussian weights, fitted by Bayes by Backprop",
-    presets: &[("authors", BbbConfig::default)],
-    build: Thompson::<Bbb>::boxed,
-    load: Thompson::<Bbb>::load,
-};
+registered!(
+    BbbConfig => Bbb,
+    "bbb",
+    "Thompson sampling with a net of independent Gaussian weights, fitted by Bayes by Backprop",
+    &[("authors", BbbConfig::default)]
+);

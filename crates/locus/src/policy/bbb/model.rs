@@ -17,7 +17,7 @@ use crate::policy::breakdown::{check_trained, find_breakdown};
 use crate::policy::minibatch::{Contexts, Gathering, Minibatch};
 use crate::policy::reward_scaling::{RewardScale, RewardScaling};
 use crate::policy::settings::{Switch, sizes};
-use crate::policy::thompson::{Breakdown, Plan, RewardModel};
+use crate::policy::thompson::{Breakdown, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
@@ -188,10 +188,6 @@ impl RewardModel for Bbb {
         parts.net.initialize(&mut parameters, config.start(), &mut seed.stream("init", 0));
         let optimizer = Adam::new(parts.n_parameters, config.learning_rate as f32);
         Self::assemble(parts, parameters, optimizer, RewardScaling::default())
-    }
-
-    fn plan(config: &BbbConfig) -> Plan {
-        config.plan()
     }
 
     /// Draws each layer's sums rather than its weights, without the floor of training: for one context that has exactly the

@@ -3,7 +3,7 @@
 use super::settings::{KlWeight, LatentInput, StdLink, StdScale};
 use crate::config::config;
 use crate::policy::settings::{Capacity, Layers, Switch};
-use crate::policy::thompson::{Plan, Training};
+use crate::policy::thompson::{Plan, Planned};
 
 /// Declares the settings of an LU policy: its own, and those that both share.
 macro_rules! lu_config {
@@ -71,12 +71,6 @@ macro_rules! lu_config {
                 }
             }
 
-            pub(super) fn plan(&self) -> Plan {
-                let training =
-                    Training { every: self.train_every, replay_capacity: self.replay_capacity.0 };
-                Plan { initial_pulls: self.initial_pulls, training: Some(training) }
-            }
-
             /// The latent variable is global: q sees ones, and its one KL term is shared by all observations.
             pub(super) fn ablated(self) -> Self {
                 Self {
@@ -85,6 +79,12 @@ macro_rules! lu_config {
                     kl_warmup_rounds: 0,
                     ..self
                 }
+            }
+        }
+
+        impl Planned for $name {
+            fn plan(&self) -> Plan {
+                Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
             }
         }
     };

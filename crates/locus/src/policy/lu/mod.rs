@@ -21,26 +21,18 @@ use model::{Lu, LuConfig};
 use sivi::Sivi;
 
 use super::registry::Registered;
-use super::thompson::{Plan, Thompson};
 
-pub(super) static LU_GAUSS: Registered<LuGaussConfig> = Registered {
-    id: "lu-gauss",
-    summary: "Thompson sampling via local uncertainty with a Gaussian latent variable",
-    presets: &[("authors", LuGaussConfig::authors), ("paper", LuGaussConfig::paper)],
-    build: Thompson::<Lu<LuGaussConfig>>::boxed,
-    load: Thompson::<Lu<LuGaussConfig>>::load,
-};
+pub(super) static LU_GAUSS: Registered<LuGaussConfig> = Registered::of::<Lu<LuGaussConfig>>(
+    "lu-gauss",
+    "Thompson sampling via local uncertainty with a Gaussian latent variable",
+    &[("authors", LuGaussConfig::authors), ("paper", LuGaussConfig::paper)],
+);
 
-pub(super) static LU_GAUSS_ABLATION: Registered<LuGaussConfig> = Registered {
-    id: "lu-gauss-ablation",
-    summary: "LU-Gauss with a latent variable that is the same for all contexts",
-    presets: &[
-        ("authors", || LuGaussConfig::authors().ablated()),
-        ("paper", || LuGaussConfig::paper().ablated()),
-    ],
-    build: Thompson::<Lu<LuGaussConfig>>::boxed,
-    load: Thompson::<Lu<LuGaussConfig>>::load,
-};
+pub(super) static LU_GAUSS_ABLATION: Registered<LuGaussConfig> = Registered::of::<Lu<LuGaussConfig>>(
+    "lu-gauss-ablation",
+    "LU-Gauss with a latent variable that is the same for all contexts",
+    &[("authors", || LuGaussConfig::authors().ablated()), ("paper", || LuGaussConfig::paper().ablated())],
+);
 
 impl LuConfig for LuGaussConfig {
     type Latent = Gauss;
@@ -49,30 +41,19 @@ impl LuConfig for LuGaussConfig {
     fn shared(&self) -> Shared {
         self.shared()
     }
-
-    fn plan(&self) -> Plan {
-        self.plan()
-    }
 }
 
-pub(super) static LU_SIVI: Registered<LuSiviConfig> = Registered {
-    id: "lu-sivi",
-    summary: "Thompson sampling via local uncertainty with a semi-implicit latent variable",
-    presets: &[("authors", LuSiviConfig::authors), ("paper", LuSiviConfig::paper)],
-    build: Thompson::<Lu<LuSiviConfig>>::boxed,
-    load: Thompson::<Lu<LuSiviConfig>>::load,
-};
+pub(super) static LU_SIVI: Registered<LuSiviConfig> = Registered::of::<Lu<LuSiviConfig>>(
+    "lu-sivi",
+    "Thompson sampling via local uncertainty with a semi-implicit latent variable",
+    &[("authors", LuSiviConfig::authors), ("paper", LuSiviConfig::paper)],
+);
 
-pub(super) static LU_SIVI_ABLATION: Registered<LuSiviConfig> = Registered {
-    id: "lu-sivi-ablation",
-    summary: "LU-SIVI with a latent variable that is the same for all contexts",
-    presets: &[
-        ("authors", || LuSiviConfig::authors().ablated()),
-        ("paper", || LuSiviConfig::paper().ablated()),
-    ],
-    build: Thompson::<Lu<LuSiviConfig>>::boxed,
-    load: Thompson::<Lu<LuSiviConfig>>::load,
-};
+pub(super) static LU_SIVI_ABLATION: Registered<LuSiviConfig> = Registered::of::<Lu<LuSiviConfig>>(
+    "lu-sivi-ablation",
+    "LU-SIVI with a latent variable that is the same for all contexts",
+    &[("authors", || LuSiviConfig::authors().ablated()), ("paper", || LuSiviConfig::paper().ablated())],
+);
 
 impl LuConfig for LuSiviConfig {
     type Latent = Sivi;
@@ -80,9 +61,5 @@ impl LuConfig for LuSiviConfig {
     #[expect(private_interfaces, reason = "the policies of this crate are all there are")]
     fn shared(&self) -> Shared {
         self.shared()
-    }
-
-    fn plan(&self) -> Plan {
-        self.plan()
     }
 }

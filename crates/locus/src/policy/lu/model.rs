@@ -15,20 +15,19 @@ use std::ops::Range;
 use super::config::Shared;
 use super::latent::{Latent, Noise};
 use super::settings::{KlWeight, LatentInput, StdScale};
-use crate::config::Config;
 use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::policy::FitReport;
 use crate::policy::minibatch::{Gathering, Minibatch};
 use crate::policy::reward_scaling::{RewardScale, RewardScaling};
 use crate::policy::settings::sizes;
-use crate::policy::thompson::{Breakdown, Plan, RewardModel};
+use crate::policy::thompson::{Breakdown, Planned, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
 use crate::{Error, Outcome, Rng, Seed, Shape};
 
 /// Settings of an LU policy.
-pub trait LuConfig: Config {
+pub trait LuConfig: Planned {
     /// Its distribution of the latent variable.
     #[expect(private_bounds, reason = "the policies of this crate are all there are")]
     type Latent: Latent<Config = Self>;
@@ -36,9 +35,6 @@ pub trait LuConfig: Config {
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "the policies of this crate are all there are")]
     fn shared(&self) -> Shared;
-
-    #[doc(hidden)]
-    fn plan(&self) -> Plan;
 }
 
 /// Where each part of the model is, and how it is trained.
@@ -288,10 +284,6 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         let optimizer = Adam::new(parts.n_parameters, learning_rate);
         let scaling = RewardScaling::default();
         Self { parts, parameters, optimizer, n_fits: 0, scaling, work: Cache::default(), config: PhantomData }
-    }
-
-    fn plan(config: &C) -> Plan {
-        config.plan()
     }
 
     fn draw(

@@ -1,12 +1,8 @@
 //! Settings of Neural Linear.
 
-use super::{NeuralLinear, REGISTERED};
 use crate::linear::LinearPrior;
-use crate::policy::registry::Identity;
 use crate::policy::reward_net::reward_net_config;
 use crate::policy::settings::{Capacity, Layers};
-use crate::policy::thompson::Thompson;
-use crate::{Error, Seed, Shape};
 
 reward_net_config! {
     /// Settings of Neural Linear. The defaults are those of the benchmark (Riquelme et al., ICLR 2018). The regressions see the
@@ -22,11 +18,6 @@ reward_net_config! {
 }
 
 impl NeuralLinearConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: Seed) -> Result<Thompson<NeuralLinear>, Error> {
-        Thompson::new(self, Identity { spec: REGISTERED.spec(self)?, shape, seed })
-    }
-
     pub(super) fn prior(&self) -> LinearPrior {
         LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
     }

@@ -21,9 +21,9 @@ pub use config::NeuralLinearConfig;
 
 use super::FitReport;
 use super::linear_heads::LinearHeads;
-use super::registry::Registered;
+use super::registry::registered;
 use super::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet};
-use super::thompson::{Breakdown, Plan, RewardModel, Thompson};
+use super::thompson::{Breakdown, RewardModel};
 use crate::linear::{Block, LinearPosterior};
 use crate::nn::Panel;
 use crate::replay::Replay;
@@ -31,13 +31,12 @@ use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-pub(super) static REGISTERED: Registered<NeuralLinearConfig> = Registered {
-    id: "neural-linear",
-    summary: "Thompson sampling with Bayesian linear regressions on the last hidden layer of a net",
-    presets: &[("benchmark", NeuralLinearConfig::default)],
-    build: Thompson::<NeuralLinear>::boxed,
-    load: Thompson::<NeuralLinear>::load,
-};
+registered!(
+    NeuralLinearConfig => NeuralLinear,
+    "neural-linear",
+    "Thompson sampling with Bayesian linear regressions on the last hidden layer of a net",
+    &[("benchmark", NeuralLinearConfig::default)]
+);
 
 /// Contexts whose features are computed in one pass.
 const CHUNK: usize = 512;
@@ -105,10 +104,6 @@ impl RewardModel for NeuralLinear {
         let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
         let heads = LinearHeads::new(trained.net.dim(), shape.n_actions, config.prior());
         Self { trained, heads, n_left_out: 0, work: Cache::default() }
-    }
-
-    fn plan(config: &NeuralLinearConfig) -> Plan {
-        config.plan()
     }
 
     fn draw(

@@ -3,6 +3,7 @@
 use super::*;
 use crate::policy::contract::assert_settings;
 use crate::policy::settings::{Capacity, Layers};
+use crate::policy::thompson::Thompson;
 use crate::policy::{Choose, Policy};
 
 fn small() -> NeuralLinearConfig {

@@ -2,7 +2,7 @@
 
 use crate::config::{config, words};
 use crate::policy::settings::Capacity;
-use crate::policy::thompson::{Plan, Training};
+use crate::policy::thompson::{Plan, Planned};
 
 words! {
     /// The force between particles.
@@ -60,6 +60,12 @@ config! {
     }
 }
 
+impl Planned for PiTsDgfConfig {
+    fn plan(&self) -> Plan {
+        Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
+    }
+}
+
 impl PiTsDgfConfig {
     /// As the authors' program does.
     pub fn authors() -> Self {
@@ -75,10 +81,5 @@ impl PiTsDgfConfig {
             step_memory: 0.9,
             ..Self::default()
         }
-    }
-
-    pub(super) fn plan(&self) -> Plan {
-        let training = Training { every: self.train_every, replay_capacity: self.replay_capacity.0 };
-        Plan { initial_pulls: self.initial_pulls, training: Some(training) }
     }
 }

@@ -25,13 +25,11 @@ mod tests;
 use config::PiTsDgfConfig;
 use model::PiTsDgf;
 
-use super::registry::Registered;
-use super::thompson::Thompson;
+use super::registry::registered;
 
-pub(super) static REGISTERED: Registered<PiTsDgfConfig> = Registered {
-    id: "pi-ts-dgf",
-    summary: "Thompson sampling with nets as particles, moved by gradients and a force between them",
-    presets: &[("authors", PiTsDgfConfig::authors), ("stein", PiTsDgfConfig::stein)],
-    build: Thompson::<PiTsDgf>::boxed,
-    load: Thompson::<PiTsDgf>::load,
-};
+registered!(
+    PiTsDgfConfig => PiTsDgf,
+    "pi-ts-dgf",
+    "Thompson sampling with nets as particles, moved by gradients and a force between them",
+    &[("authors", PiTsDgfConfig::authors), ("stein", PiTsDgfConfig::stein)]
+);

@@ -16,7 +16,7 @@ use crate::nn::{LANES, Panel, Stack, StackWork};
 use crate::policy::FitReport;
 use crate::policy::minibatch::{Gathering, Minibatch};
 use crate::policy::reward_scaling::RewardScale;
-use crate::policy::thompson::{Breakdown, Plan, RewardModel};
+use crate::policy::thompson::{Breakdown, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
@@ -167,10 +167,6 @@ impl RewardModel for PiTsDgf {
         let mut rng = seed.stream("init", 0);
         (0..stack.n_nets).for_each(|net| stack.initialize(nets.line_mut(net), &mut rng));
         Self::with_particles(config, stack, flow, flow.particles(nets))
-    }
-
-    fn plan(config: &PiTsDgfConfig) -> Plan {
-        config.plan()
     }
 
     fn draw(

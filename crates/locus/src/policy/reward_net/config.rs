@@ -1,16 +1,12 @@
 //! The settings that every policy with a reward net has.
 
-use crate::config::Config;
 use crate::policy::settings::Layers;
-use crate::policy::thompson::Plan;
+use crate::policy::thompson::Planned;
 
 /// Settings of a policy with a reward net.
-pub trait NetConfig: Config {
+pub trait NetConfig: Planned {
     /// What the net is, and how it learns.
     fn net(&self) -> NetSettings;
-
-    /// How the policy around the net behaves.
-    fn plan(&self) -> Plan;
 }
 
 /// What a reward net is, and how it learns.
@@ -82,13 +78,15 @@ macro_rules! reward_net_config {
                     minibatches: self.minibatches,
                 }
             }
+        }
 
+        impl $crate::policy::thompson::Planned for $name {
             fn plan(&self) -> $crate::policy::thompson::Plan {
-                let training = $crate::policy::thompson::Training {
-                    every: self.train_every,
-                    replay_capacity: self.replay_capacity.0,
-                };
-                $crate::policy::thompson::Plan { initial_pulls: self.initial_pulls, training: Some(training) }
+                $crate::policy::thompson::Plan::trained(
+                    self.initial_pulls,
+                    self.train_every,
+                    self.replay_capacity.0,
+                )
             }
         }
     };

@@ -17,13 +17,14 @@ config! {
     }
 }
 
-static NOTES: Registered<NotesConfig> = Registered {
-    id: "notes",
-    summary: "",
-    presets: &[("test", NotesConfig::default)],
-    build: Thompson::<Notes>::boxed,
-    load: Thompson::<Notes>::load,
-};
+static NOTES: Registered<NotesConfig> =
+    Registered::of::<Notes>("notes", "", &[("test", NotesConfig::default)]);
+
+impl Planned for NotesConfig {
+    fn plan(&self) -> Plan {
+        Plan::trained(2, self.every, Some(self.capacity as usize))
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Notes {
@@ -39,11 +40,6 @@ impl RewardModel for Notes {
 
     fn new(config: &NotesConfig, _shape: Shape, _seed: Seed) -> Self {
         Self { breaks_in: config.breaks_in, observed: Vec::new(), fits: Vec::new(), chances: Vec::new() }
-    }
-
-    fn plan(config: &NotesConfig) -> Plan {
-        let training = Training { every: config.every, replay_capacity: Some(config.capacity as usize) };
-        Plan { initial_pulls: 2, training: Some(training) }
     }
 
     fn draw(
