@@ -129,6 +129,11 @@ impl Dense {
         for (gradient, line) in gradients[self.bias.clone()].iter_mut().zip(dy.iter()) {
             *gradient += sum(line);
         }
+        self.backward_input(parameters, x, dy, input);
+    }
+
+    /// Passes the gradient of the layer's sums on, and nothing else.
+    pub fn backward_input(&self, parameters: &[f32], x: Lines<'_>, dy: Lines<'_>, input: InputGradient<'_>) {
         match input {
             InputGradient::None => {}
             InputGradient::Store(from, dx) => self.pass_on(parameters, dy, from, dx, &Store),

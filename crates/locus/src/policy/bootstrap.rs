@@ -127,7 +127,7 @@ impl RewardModel for Bootstrap {
             }
             let net = &mut self.nets[net];
             // Uniformly among its own, with replacement.
-            total += net.train(&AllUnits, rng, room, |batch, rng, gathering| {
+            total += net.train(taken_in.len(), &AllUnits, rng, room, |batch, rng, gathering| {
                 batch.gather_from(replay, gathering, || taken_in[rng.below(taken_in.len())]);
             })?;
             n_trained += 1;

@@ -22,6 +22,11 @@ pub trait RewardModel: Clone + Send + Sync + Sized + 'static {
     /// Its settings.
     type Config: Planned;
 
+    /// Fails where settings that are right by themselves do not go with this shape.
+    fn check(_config: &Self::Config, _shape: Shape) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The untrained model.
     fn new(config: &Self::Config, shape: Shape, seed: Seed) -> Self;
 
@@ -164,6 +169,7 @@ struct Decider<M> {
 impl<M: RewardModel> Thompson<M> {
     pub(super) fn new(config: &M::Config, identity: Identity) -> Result<Self, Error> {
         identity.shape.check()?;
+        M::check(config, identity.shape)?;
         let model = M::new(config, identity.shape, identity.seed);
         let plan = config.plan();
         let replay = plan
@@ -207,6 +213,7 @@ impl<M: RewardModel> Thompson<M> {
     }
 
     fn decode(config: &M::Config, identity: Identity, body: &mut Decoder<'_>) -> Result<Self, Error> {
+        M::check(config, identity.shape)?;
         let n_observed = body.u64()?;
         let model = M::decode(config, identity.shape, body)?;
         let plan = config.plan();

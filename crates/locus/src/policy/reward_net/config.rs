@@ -42,8 +42,8 @@ macro_rules! reward_net_config {
         $crate::config::config! {
             $(#[$meta])*
             pub struct $name {
-                /// Hidden layers of the net that predicts rewards
-                hidden_layers: Layers = Layers(vec![50]), Range::from(1.0, 9.0), "benchmark";
+                /// Hidden layers of the net that predicts rewards; without any it is linear
+                hidden_layers: Layers = Layers(vec![50]), Range::from(0.0, 9.0), "benchmark";
                 /// Weights start uniformly between minus this and this, biases at 0
                 initial_weights: f64 = 0.3, Range::above(0.0, 1e3), "benchmark";
                 /// Learning rate of RMSProp at the start

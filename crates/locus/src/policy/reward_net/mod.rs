@@ -1,6 +1,7 @@
 //! A net that predicts the reward of every action: what all policies share that learn one by squared errors.
 //!
-//! Neural Linear takes its features, ε-greedy, Boltzmann exploration, parameter noise, dropout and bootstrap its predictions. They
+//! Neural Linear takes its features, ε-greedy, Boltzmann exploration, parameter noise, dropout and bootstrap its predictions, NeuralUCB
+//! and NeuralTS its gradients. They
 //! all learn as the benchmark's neural policies do (Riquelme et al., ICLR 2018), with the settings that
 //! [`reward_net_config!`] declares once: [`net::RewardNet`] is the net and its loss, [`TrainedNet`] a net with what it has learned.
 
@@ -11,7 +12,5 @@ mod tests;
 mod trained;
 
 pub(super) use config::{NetConfig, NetSettings, reward_net_config};
-#[cfg(test)]
-pub(super) use net::RewardNet;
-pub(super) use net::{AllUnits, NetWork, Units};
+pub(super) use net::{AllUnits, NetWork, RewardNet, Units};
 pub(super) use trained::TrainedNet;

@@ -32,6 +32,21 @@ pub(crate) struct NetWork {
     pub(crate) gradients: Vec<f32>,
 }
 
+impl NetWork {
+    /// What every layer read, from the contexts on.
+    pub(crate) fn inputs_of_layers(&self) -> impl ExactSizeIterator<Item = &Panel> + DoubleEndedIterator {
+        let before = |layer: usize| {
+            layer.checked_sub(1).map_or(&self.batch.inputs, |before| &self.hidden.outputs()[before])
+        };
+        (0..self.hidden.outputs().len() + 1).map(before)
+    }
+
+    /// What the last layer reads: the outputs of the last hidden layer, or the contexts where there is none.
+    fn features(&self) -> &Panel {
+        self.hidden.outputs().last().unwrap_or(&self.batch.inputs)
+    }
+}
+
 /// What becomes of the outputs of a hidden layer before the next layer reads them.
 pub(crate) trait Units {
     /// Changes the outputs; what is 0 stays 0. **Samples.**
@@ -57,13 +72,25 @@ impl RewardNet {
         let sizes: Vec<usize> =
             [shape.n_features].into_iter().chain(hidden_layers.0.iter().copied()).collect();
         let hidden = Mlp::new(&mut layout, &sizes, Activation::Relu);
-        let output = Dense::new(&mut layout, hidden.n_out(), shape.n_actions, Activation::Linear);
+        let n_in = sizes[sizes.len() - 1];
+        let output = Dense::new(&mut layout, n_in, shape.n_actions, Activation::Linear);
         Self { n_features: shape.n_features, hidden, output, n_parameters: layout.len() }
     }
 
-    /// Size of the last hidden layer.
+    /// Size of the last hidden layer, or of the context where there is none.
     pub(crate) fn dim(&self) -> usize {
-        self.hidden.n_out()
+        self.output.n_in()
+    }
+
+    /// How many rewards it predicts.
+    pub(crate) fn n_actions(&self) -> usize {
+        self.output.n_out()
+    }
+
+    /// All layers, that of the outputs last.
+    pub(crate) fn layers(&self) -> impl ExactSizeIterator<Item = &Dense> + DoubleEndedIterator {
+        let n_hidden = self.hidden.layers().len();
+        (0..n_hidden + 1).map(move |layer| self.hidden.layers().get(layer).unwrap_or(&self.output))
     }
 
     /// Weights uniform within `limit` of 0, zero biases.
@@ -84,8 +111,8 @@ impl RewardNet {
     ) -> Result<&'a Panel, Breakdown> {
         work.batch.set_contexts(contexts, self.n_features, 0);
         self.hidden.forward(parameters, work.batch.inputs.all(), &mut work.hidden);
-        match work.hidden.output().find_non_finite() {
-            None => Ok(work.hidden.output()),
+        match work.features().find_non_finite() {
+            None => Ok(work.features()),
             Some(_) => Err(self.find_breakdown(work, "a feature")),
         }
     }
@@ -101,7 +128,24 @@ impl RewardNet {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         work.batch.set_contexts(contexts, self.n_features, 0);
-        self.forward(parameters, units, rng, work);
+        self.forward(parameters, work, |outputs| units.pass(outputs, rng));
+        self.read_predictions(work, rewards)
+    }
+
+    /// The predicted rewards of one context, with all units as they are. Fails if one is not finite.
+    pub(crate) fn predict_surely(
+        &self,
+        parameters: &[f32],
+        context: &[f32],
+        work: &mut NetWork,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        work.batch.set_contexts(&[context], self.n_features, 0);
+        self.forward(parameters, work, |_| {});
+        self.read_predictions(work, rewards)
+    }
+
+    fn read_predictions(&self, work: &NetWork, rewards: &mut [f64]) -> Result<(), Breakdown> {
         if work.predictions.find_non_finite().is_some() {
             return Err(self.find_breakdown(work, "a predicted reward"));
         }
@@ -117,7 +161,7 @@ impl RewardNet {
         rng: &mut Rng,
         work: &mut NetWork,
     ) -> f64 {
-        self.forward(parameters, units, rng, work);
+        self.forward(parameters, work, |outputs| units.pass(outputs, rng));
         let NetWork { batch, hidden, predictions, prediction_gradients, gradients } = work;
         let Minibatch { inputs, actions, rewards } = batch;
         let n_rows = inputs.n_columns();
@@ -131,8 +175,12 @@ impl RewardNet {
             prediction_gradients.line_mut(action)[column] = weight * error;
         }
 
-        let (features, feature_gradients) = hidden.output_and_gradient();
-        let to_features = InputGradient::BeforeRelu(feature_gradients.all_mut());
+        let (features, to_features) = if hidden.outputs().is_empty() {
+            (&*inputs, InputGradient::None)
+        } else {
+            let (features, feature_gradients) = hidden.output_and_gradient();
+            (features, InputGradient::BeforeRelu(feature_gradients.all_mut()))
+        };
         self.output.backward(parameters, gradients, features.all(), prediction_gradients.all(), to_features);
         let pass_back = |gradients: &mut Panel| units.pass_back(gradients);
         self.hidden.backward_with(
@@ -146,12 +194,13 @@ impl RewardNet {
         squares / n_rows as f64
     }
 
-    /// Computes the predictions for the contexts in `work`.
-    fn forward(&self, parameters: &[f32], units: &impl Units, rng: &mut Rng, work: &mut NetWork) {
+    /// Computes the predictions for the contexts in `work`; `pass` may change what a hidden layer gives.
+    fn forward(&self, parameters: &[f32], work: &mut NetWork, pass: impl FnMut(&mut Panel)) {
         let NetWork { batch: Minibatch { inputs, .. }, hidden, predictions, .. } = work;
-        self.hidden.forward_with(parameters, inputs.all(), hidden, |outputs| units.pass(outputs, rng));
+        self.hidden.forward_with(parameters, inputs.all(), hidden, pass);
         predictions.reshape_like(self.output.n_out(), inputs.all());
-        self.output.forward(parameters, hidden.output().all(), predictions.all_mut());
+        let features = hidden.outputs().last().unwrap_or(inputs);
+        self.output.forward(parameters, features.all(), predictions.all_mut());
     }
 
     /// Where the first number that is not finite arose; `otherwise` if the layers have none.

@@ -1,5 +1,7 @@
 //! A reward net with what it has learned.
 
+use std::sync::Arc;
+
 use super::config::NetSettings;
 use super::net::{NetWork, RewardNet, Units};
 use crate::nn::{RmsProp, clip_by_global_norm};
@@ -19,6 +21,29 @@ pub(crate) struct TrainedNet {
     pub(crate) net: RewardNet,
     pub(crate) parameters: Vec<f32>,
     pub(crate) optimizer: RmsProp,
+    anchor: Option<Anchor>,
+}
+
+/// Where a penalty draws the parameters to: `precision·‖θ − θ₀‖²/n` is added to the loss, n the number of observations.
+#[derive(Clone, Debug)]
+struct Anchor {
+    /// θ₀
+    parameters: Arc<[f32]>,
+    precision: f64,
+}
+
+impl Anchor {
+    /// The penalty; its gradients are added.
+    fn penalty(&self, n_observed: usize, parameters: &[f32], gradients: &mut [f32]) -> f64 {
+        let weight = self.precision / n_observed as f64;
+        let mut squares = 0.0;
+        for ((gradient, parameter), anchor) in gradients.iter_mut().zip(parameters).zip(&*self.parameters) {
+            let away = parameter - anchor;
+            squares += f64::from(away) * f64::from(away);
+            *gradient += (2.0 * weight) as f32 * away;
+        }
+        weight * squares
+    }
 }
 
 impl TrainedNet {
@@ -27,7 +52,13 @@ impl TrainedNet {
         let net = RewardNet::new(&settings.hidden_layers, shape);
         let parameters = net.initialize(settings.initial_weights, rng);
         let optimizer = RmsProp::as_in_tensorflow(net.n_parameters);
-        Self { settings, net, parameters, optimizer }
+        Self { settings, net, parameters, optimizer, anchor: None }
+    }
+
+    /// The same net, drawn back to the parameters that it has now as by a Gaussian prior of this precision.
+    pub(crate) fn anchored(mut self, precision: f64) -> Self {
+        self.anchor = Some(Anchor { parameters: self.parameters.as_slice().into(), precision });
+        self
     }
 
     /// The predicted rewards of contexts, those of a context side by side. Fails if one is not finite. **Samples** if `units` do.
@@ -64,14 +95,17 @@ impl TrainedNet {
         rng: &mut Rng,
         work: &mut NetWork,
     ) -> Result<f64, Breakdown> {
-        self.train(units, rng, work, |batch, rng, gathering| batch.gather(replay, rng, gathering))
+        self.train(replay.len(), units, rng, work, |batch, rng, gathering| {
+            batch.gather(replay, rng, gathering);
+        })
     }
 
-    /// A round of training on minibatches that `gather` draws; the mean loss. **Samples.**
+    /// A round of training on minibatches that `gather` draws from `n_observed` observations; the mean loss. **Samples.**
     ///
     /// Shortening long gradients is part of the method, not an intervention of a guard.
     pub(crate) fn train(
         &mut self,
+        n_observed: usize,
         units: &impl Units,
         rng: &mut Rng,
         work: &mut NetWork,
@@ -88,7 +122,10 @@ impl TrainedNet {
         let mut total = 0.0;
         for _ in 0..self.settings.minibatches {
             gather(&mut work.batch, rng, gathering);
-            let loss = self.net.loss(&self.parameters, units, rng, work);
+            let mut loss = self.net.loss(&self.parameters, units, rng, work);
+            if let Some(anchor) = &self.anchor {
+                loss += anchor.penalty(n_observed, &self.parameters, &mut work.gradients);
+            }
             if !loss.is_finite() {
                 return Err(self.net.find_breakdown(work, "the loss"));
             }
@@ -112,6 +149,9 @@ impl TrainedNet {
         encoder.u64(self.optimizer.n_steps);
         encoder.f32s(&self.parameters);
         encoder.f32s(&self.optimizer.squares);
+        if let Some(anchor) = &self.anchor {
+            encoder.f32s(&anchor.parameters);
+        }
     }
 
     pub(crate) fn decode(
@@ -129,6 +169,19 @@ impl TrainedNet {
             return Err(decoder.damaged("a mean of squares is negative".to_owned()));
         }
         let optimizer = RmsProp { n_steps, squares, ..RmsProp::as_in_tensorflow(0) };
-        Ok(Self { settings, net, parameters, optimizer })
+        Ok(Self { settings, net, parameters, optimizer, anchor: None })
+    }
+
+    /// The same for a net that was [`TrainedNet::anchored`] with this precision.
+    pub(crate) fn decode_anchored(
+        settings: NetSettings,
+        shape: Shape,
+        precision: f64,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        let trained = Self::decode(settings, shape, decoder)?;
+        let [parameters] = decoder.parameters(trained.net.n_parameters)?;
+        let anchor = Some(Anchor { parameters: parameters.into(), precision });
+        Ok(Self { anchor, ..trained })
     }
 }
