@@ -44,6 +44,10 @@ pub use rng::Rng;
 pub use seed::Seed;
 pub use shape::Shape;
 
+/// The version, and after a `+` a checksum of the library's sources: two builds of the same name compute the same numbers on the same
+/// kind of processor.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("LOCUS_SOURCES"));
+
 /// The example in README.md, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

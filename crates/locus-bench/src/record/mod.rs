@@ -42,4 +42,4 @@ pub const CURVES_FOLDER: &str = "curves";
 /// The tables, within OUT.
 pub const SUMMARY_FILE: &str = "summary.md";
 /// The version that is written into every record.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = locus::BUILD;

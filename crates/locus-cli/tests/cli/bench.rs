@@ -32,11 +32,11 @@ fn a_first_run_ends_with_a_table_and_files() {
 
     let trials = desk.read("out/trials.csv");
     assert_eq!(trials.lines().next(), Some(HEADER));
-    assert!(trials.ends_with(",0,0.1.0,\n"), "{trials}");
+    assert!(trials.ends_with(&format!(",0,{},\n", locus::BUILD)), "{trials}");
     let rows = desk.rows("out");
     assert_eq!(rows.len(), 8);
     for row in &rows {
-        assert_eq!((row.seed, row.steps, row.version.as_str()), (0, 60, env!("CARGO_PKG_VERSION")));
+        assert_eq!((row.seed, row.steps, row.version.as_str()), (0, 60, locus::BUILD));
         let Measured { cumulative_regret, simple_regret, .. } = *row.outcome.as_ref().unwrap();
         let regrets = desk.regrets("out", &row.id);
         assert_eq!(regrets.len(), 60);
@@ -57,7 +57,7 @@ fn a_first_run_ends_with_a_table_and_files() {
     assert_eq!(run.policies[1].policy, "lin-full-post");
     assert!(run.policies[1].settings.contains("prior_precision=0.25"), "{}", run.policies[1].settings);
     let session = &run.sessions[0];
-    assert_eq!(session.version, env!("CARGO_PKG_VERSION"));
+    assert_eq!(session.version, locus::BUILD);
     assert_eq!(session.machine.os, std::env::consts::OS);
     assert_eq!(session.command[1..4], ["bench", "--problems", "linear,wheel"]);
 
