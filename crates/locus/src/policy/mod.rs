@@ -15,6 +15,7 @@ pub mod lin_ucb;
 mod linear_heads;
 pub mod lu;
 mod minibatch;
+pub mod multitask_gp;
 pub mod neural_linear;
 pub mod param_noise;
 pub mod pi_ts_dgf;
