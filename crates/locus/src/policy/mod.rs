@@ -10,6 +10,7 @@ pub mod bootstrap;
 mod breakdown;
 pub mod dropout;
 pub mod epsilon_greedy;
+pub mod fbnn;
 pub mod lin_full_post;
 pub mod lin_ucb;
 mod linear_heads;
