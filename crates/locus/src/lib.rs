@@ -22,10 +22,12 @@
 
 mod config;
 mod error;
+pub mod gp;
 mod interaction;
 #[cfg(test)]
 mod kolmogorov;
 pub mod linear;
+pub mod matrix;
 pub mod nn;
 pub mod policy;
 pub mod replay;

@@ -12,7 +12,7 @@ use crate::{PolicySpec, Propensity, Rng, Seed, load, policies};
 const SHAPE: Shape = Shape::new(5, 3);
 
 /// Nets that are small, but of every size another, so that what is tried here stays quick.
-const SMALL: [(&str, &str); 13] = [
+const SMALL: [(&str, &str); 16] = [
     ("hidden_layers", "7"),
     ("latent_dim", "4"),
     ("encoder_layers", "8x7"),
@@ -26,6 +26,9 @@ const SMALL: [(&str, &str); 13] = [
     ("hidden_units", "10"),
     ("batch_size", "20"),
     ("minibatches", "2"),
+    ("samples", "8"),
+    ("prior_batch_size", "12"),
+    ("prior_minibatches", "2"),
 ];
 
 /// Every preset of every policy.

@@ -6,8 +6,8 @@
 use super::spec::PolicySpec;
 use super::thompson::{RewardModel, Thompson};
 use super::{
-    Policy, bbb, boltzmann, bootstrap, dropout, epsilon_greedy, lin_full_post, lin_ucb, lu, neural_linear,
-    neural_ts, neural_ucb, param_noise, pi_ts_dgf, uniform,
+    Policy, bbb, boltzmann, bootstrap, dropout, epsilon_greedy, fbnn, lin_full_post, lin_ucb, lu,
+    multitask_gp, neural_linear, neural_ts, neural_ucb, param_noise, pi_ts_dgf, uniform,
 };
 use crate::config::{Config, Field};
 use crate::save::{self, Decoder, Encoder};
@@ -32,6 +32,8 @@ static REGISTRY: &[&dyn Entry] = &[
     &bootstrap::REGISTERED,
     &neural_ucb::REGISTERED,
     &neural_ts::REGISTERED,
+    &multitask_gp::REGISTERED,
+    &fbnn::REGISTERED,
 ];
 
 /// The policies that there are.

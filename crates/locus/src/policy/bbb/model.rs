@@ -25,7 +25,7 @@ use crate::{Error, Outcome, Rng, Seed, Shape};
 
 /// Logarithms of standard deviations are kept within these bounds, far beyond what training finds useful: a variance of e⁻⁴⁰ is
 /// nothing beside any mean, and one of e²⁰ can still be multiplied by squares of large features.
-pub(super) const LOG_STD_BOUNDS: (f32, f32) = (-20.0, 10.0);
+pub(in crate::policy) const LOG_STD_BOUNDS: (f32, f32) = (-20.0, 10.0);
 
 /// What the net is, and how it is trained.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ fn are_squares_finite(numbers: &[f32]) -> bool {
 
 /// Keeps numbers within bounds; how many were outside. A NaN is left for the check that follows.
 #[multiversion(targets = "simd")]
-fn hold(numbers: &mut [f32], low: f32, high: f32) -> u32 {
+pub(in crate::policy) fn hold(numbers: &mut [f32], low: f32, high: f32) -> u32 {
     let mut n_held = 0;
     for number in numbers {
         let held = if *number < low { low } else { *number };

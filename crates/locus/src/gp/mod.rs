@@ -1,0 +1,48 @@
+//! Gaussian processes over contexts and actions: a kernel with parameters, how well it explains rewards, and what follows from
+//! observations. Knows no bandits.
+//!
+//! [`Kernel`] is the covariance of rewards; [`evidence`] is their marginal likelihood with its gradient in the kernel's parameters;
+//! [`Posterior`] is what is known of rewards after some were seen. All of it is exact, and computed in `f64`.
+
+mod evidence;
+mod kernel;
+mod posterior;
+#[cfg(test)]
+mod tests;
+
+pub use evidence::{EvidenceWork, evidence};
+pub use kernel::{CovarianceWork, Kernel, KernelParameters};
+pub use posterior::Posterior;
+
+/// Observed or asked for: contexts [n, C] one after another, and the action taken in each.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    /// [n, C]
+    pub contexts: Vec<f32>,
+    /// n of them.
+    pub actions: Vec<usize>,
+}
+
+impl Points {
+    /// n
+    pub fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.contexts.clear();
+        self.actions.clear();
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, context: &[f32], action: usize) {
+        self.contexts.extend_from_slice(context);
+        self.actions.push(action);
+    }
+}

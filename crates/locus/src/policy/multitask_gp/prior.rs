@@ -1,0 +1,156 @@
+//! A kernel that learns by the marginal likelihood of rewards.
+
+use crate::gp::{EvidenceWork, Kernel, KernelParameters, Points, evidence};
+use crate::nn::Adam;
+use crate::policy::breakdown::check_trained;
+use crate::policy::minibatch::DistinctRows;
+use crate::policy::reward_scaling::RewardScale;
+use crate::policy::thompson::Breakdown;
+use crate::replay::Replay;
+use crate::save::{Decoder, Encoder};
+use crate::{Error, Rng, Shape};
+
+/// Where a kernel begins, and how it learns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::policy) struct PriorSettings {
+    pub(in crate::policy) task_dim: usize,
+    pub(in crate::policy) noise: f64,
+    pub(in crate::policy) amplitudes: [f64; 2],
+    pub(in crate::policy) length: f64,
+    pub(in crate::policy) task_std: f64,
+    pub(in crate::policy) learning_rate: f32,
+    pub(in crate::policy) batch_size: usize,
+    pub(in crate::policy) minibatches: u32,
+}
+
+/// The parameters of a kernel, their optimizer, and the unit of lengths.
+#[derive(Clone, Debug)]
+pub(in crate::policy) struct Prior {
+    settings: PriorSettings,
+    places: KernelParameters,
+    pub(in crate::policy) parameters: Vec<f32>,
+    optimizer: Adam,
+    /// Once something was learned: √C times the spread of features seen by then.
+    unit: Option<f64>,
+}
+
+/// Room to learn.
+#[derive(Clone, Debug, Default)]
+pub(in crate::policy) struct PriorWork {
+    rows: DistinctRows,
+    points: Points,
+    rewards: Vec<f64>,
+    pub(in crate::policy) evidence: EvidenceWork,
+    gradient: Vec<f64>,
+    negative_gradient: Vec<f32>,
+}
+
+impl Prior {
+    /// Before anything was learned. **Samples.**
+    pub(in crate::policy) fn new(settings: PriorSettings, shape: Shape, rng: &mut Rng) -> Self {
+        let places = places(settings, shape);
+        let PriorSettings { noise, amplitudes, length, task_std, learning_rate, .. } = settings;
+        let parameters = places.start(noise, amplitudes, length, task_std, rng);
+        let optimizer = Adam::new(parameters.len(), learning_rate);
+        Self { settings, places, parameters, optimizer, unit: None }
+    }
+
+    /// Steps of a round of learning.
+    pub(in crate::policy) fn n_minibatches(&self) -> u32 {
+        self.settings.minibatches
+    }
+
+    /// The kernel as learned so far.
+    pub(in crate::policy) fn kernel(&self) -> Kernel {
+        Kernel::new(self.places, &self.parameters, self.unit_or_root())
+    }
+
+    fn unit_or_root(&self) -> f64 {
+        self.unit.unwrap_or((self.places.n_features as f64).sqrt())
+    }
+
+    /// Climbs the evidence of random parts of what is kept; the mean over steps of minus the evidence of an observation. **Samples.**
+    pub(in crate::policy) fn fit(
+        &mut self,
+        replay: &Replay,
+        scale: RewardScale,
+        rng: &mut Rng,
+        work: &mut PriorWork,
+    ) -> Result<f64, Breakdown> {
+        self.unit.get_or_insert_with(|| unit(replay, self.places.n_features));
+        let PriorWork { rows, points, rewards, evidence: evidence_work, gradient, negative_gradient } = work;
+        gradient.resize(self.parameters.len(), 0.0);
+        negative_gradient.resize(self.parameters.len(), 0.0);
+        rows.prepare(replay.len());
+        let mut kernel = self.kernel();
+        let mut total = 0.0;
+        for _ in 0..self.settings.minibatches {
+            points.clear();
+            rewards.clear();
+            for &row in rows.draw(self.settings.batch_size, rng) {
+                let observation = replay.get(row);
+                points.push(observation.context, observation.action);
+                rewards.push((observation.reward - scale.mean) / scale.std);
+            }
+            let value = evidence(&kernel, &self.parameters, points, rewards, evidence_work, gradient);
+            if !value.is_finite() {
+                return Err(Breakdown { place: "the evidence of the kernel".to_owned(), found: value });
+            }
+            let n = points.len() as f64;
+            total -= value / n;
+            for (place, gradient) in negative_gradient.iter_mut().zip(&*gradient) {
+                *place = (-gradient / n) as f32;
+            }
+            self.optimizer.step(&mut self.parameters, negative_gradient);
+            self.places.hold(&mut self.parameters);
+            kernel.set(&self.parameters, self.unit_or_root());
+        }
+        check_trained([
+            ("a parameter of the kernel", &self.parameters),
+            ("a mean of the kernel's gradients", &self.optimizer.means),
+            ("a mean of the kernel's squared gradients", &self.optimizer.squares),
+        ])?;
+        Ok(total / f64::from(self.settings.minibatches))
+    }
+
+    pub(in crate::policy) fn encode(&self, encoder: &mut Encoder) {
+        encoder.f64(self.unit.unwrap_or(0.0));
+        encoder.u64(self.optimizer.n_steps);
+        encoder.f32s(&self.parameters);
+        encoder.f32s(&self.optimizer.means);
+        encoder.f32s(&self.optimizer.squares);
+    }
+
+    pub(in crate::policy) fn decode(
+        settings: PriorSettings,
+        shape: Shape,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        let unit = decoder.f64()?;
+        if !(unit >= 0.0 && unit.is_finite()) {
+            return Err(decoder.damaged(format!("the unit of its kernel is {unit}")));
+        }
+        let places = places(settings, shape);
+        let n_steps = decoder.u64()?;
+        let [mut parameters, means, squares] = decoder.parameters(places.len())?;
+        places.hold(&mut parameters);
+        let optimizer = Adam { learning_rate: settings.learning_rate, n_steps, means, squares };
+        Ok(Self { settings, places, parameters, optimizer, unit: (unit > 0.0).then_some(unit) })
+    }
+}
+
+fn places(settings: PriorSettings, shape: Shape) -> KernelParameters {
+    KernelParameters { n_features: shape.n_features, n_actions: shape.n_actions, task_dim: settings.task_dim }
+}
+
+/// √C times the root of the mean variance of features; √C where contexts do not differ.
+fn unit(replay: &Replay, n_features: usize) -> f64 {
+    let n = replay.len() as f64;
+    let mut total = 0.0;
+    for feature in 0..n_features {
+        let values = || (0..replay.len()).map(|index| f64::from(replay.get(index).context[feature]));
+        let mean = values().sum::<f64>() / n;
+        total += values().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
+    }
+    if total > 0.0 && total.is_finite() { total.sqrt() } else { (n_features as f64).sqrt() }
+}
