@@ -31,6 +31,15 @@ pub struct EvidenceWork {
     by_task: Vec<f64>,
     /// [C, n]
     products: Vec<f64>,
+    /// Pivots held since they were last asked for.
+    n_held: u64,
+}
+
+impl EvidenceWork {
+    /// How many pivots were held since this was last asked.
+    pub fn take_held(&mut self) -> u64 {
+        std::mem::take(&mut self.n_held)
+    }
 }
 
 /// log p of the rewards of points; puts its gradient in the kernel's `parameters` into `gradient`. Not finite where numbers break down.
@@ -45,7 +54,7 @@ pub fn evidence(
     let n = points.len();
     let log_evidence = factor_and_solve(kernel, points, rewards, work);
     let places = kernel.places;
-    let EvidenceWork { covariances, factor, inverse, linear_weights, solved, by_task, products } = work;
+    let EvidenceWork { covariances, factor, inverse, linear_weights, solved, by_task, products, .. } = work;
     let CovarianceWork { scaled, linear_scaled, distances, linear } = covariances;
     inverse.clear();
     inverse.resize(n * n, 0.0);
@@ -122,11 +131,11 @@ pub fn evidence(
 /// log p; leaves the factor of K, and K⁻¹e.
 fn factor_and_solve(kernel: &Kernel, points: &Points, rewards: &[f64], work: &mut EvidenceWork) -> f64 {
     let n = points.len();
-    let EvidenceWork { covariances, factor, solved, .. } = work;
+    let EvidenceWork { covariances, factor, solved, n_held, .. } = work;
     factor.resize(n * n, 0.0);
     kernel.covariances(points, covariances, factor, n);
     (0..n).for_each(|i| factor[i * n + i] += kernel.noise_variance);
-    matrix::factor(factor, n, n, kernel.noise_variance);
+    *n_held += matrix::factor(factor, n, n, kernel.noise_variance);
     solved.clear();
     solved.extend(rewards.iter().zip(&points.actions).map(|(reward, &action)| reward - kernel.means[action]));
     matrix::solve_transposed_vector(factor, n, n, solved);

@@ -172,7 +172,10 @@ impl Posterior {
         matrix::factor(covariance, n_actions, n_actions, floor);
         rewards.copy_from_slice(mean);
         for (i, (row, normal)) in covariance.chunks_exact(n_actions).zip(normals).enumerate() {
-            matrix::add_scaled(*normal, &row[i..], &mut rewards[i..]);
+            // What lies beside a held pivot is rounding over nearly nothing.
+            if row[i] > floor.sqrt() {
+                matrix::add_scaled(*normal, &row[i..], &mut rewards[i..]);
+            }
         }
     }
 }

@@ -184,7 +184,7 @@ impl RewardModel for Fbnn {
         work.objective.gradients.resize(self.parameters.len(), 0.0);
         let mut normals = Normals::new(rng);
         let minibatches = self.config.minibatches;
-        let (mut total, mut interventions) = (0.0, 0);
+        let (mut total, mut interventions) = (0.0, work.prior.evidence.take_held());
         for _ in 0..minibatches {
             self.gather(replay, rng, &mut work);
             let objective = &mut work.objective;

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Rewards, and so functions, are those less the mean that the prior has for the action. The gradient of KL in a parameter θ is
-//! E[(∇ log q(f) − ∇ log p(f))·∂f/∂θ]: the score of q is estimated, that of p is −(K + γ²I)⁻¹f. What is reported as the loss lacks the
-//! entropy of q, of which only the gradient is known.
+//! E[(∇ log q(f) − ∇ log p(f))·∂f/∂θ]: the score of q is estimated, at values with noise; that of p is −(K + γ²I)⁻¹f in the mean over the noise, and
+//! that mean is taken (drawn, the noise would be divided by eigenvalues as small as γ² and drown all else). What is reported as the loss lacks
+//! the entropy of q, of which only the gradient is known, and the constant that the noise adds to the prior's part.
 
 use multiversion::multiversion;
 
@@ -60,7 +61,7 @@ pub(super) struct Work {
     drawn_gradients: Vec<f32>,
     /// What each drawn net computed, and where its noise comes from.
     nets: Vec<(MlpWork, Normals)>,
-    /// f, then f with noise, then (K + γ²I)⁻¹f: [D, S]
+    /// f, f with noise, and (K + γ²I)⁻¹f: [D, S]
     functions: Vec<f64>,
     pub(super) noisy: Vec<f64>,
     solved: Vec<f64>,
@@ -152,14 +153,14 @@ impl Net {
     /// The loss but for the entropy of q; leaves (K + γ²I)⁻¹f.
     pub(super) fn known_loss(&self, parameters: &[f32], terms: Terms, work: &mut Work) -> f64 {
         let (n_draws, n_points, n_rows) = (terms.n_draws, work.points.len(), work.targets.len());
-        let Work { functions, noisy, solved, factor, targets, .. } = work;
+        let Work { functions, solved, factor, targets, .. } = work;
         solved.clear();
-        solved.extend_from_slice(noisy);
+        solved.extend_from_slice(functions);
         matrix::solve_transposed(factor, n_points, n_points, solved, n_draws);
         matrix::solve(factor, n_points, n_points, solved, n_draws);
         let log_determinant: f64 = (0..n_points).map(|i| 2.0 * libm::log(factor[i * n_points + i])).sum();
         let log_two_pi = libm::log(2.0 * std::f64::consts::PI);
-        let square = matrix::dot(noisy, solved) / n_draws as f64;
+        let square = matrix::dot(functions, solved) / n_draws as f64;
         let cross_entropy = 0.5 * (square + log_determinant + n_points as f64 * log_two_pi);
 
         let std = self.noise_std(parameters);

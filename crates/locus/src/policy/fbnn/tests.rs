@@ -189,11 +189,35 @@ fn a_breakdown_says_where_and_in_which_round() {
     assert_eq!(policy.choose(request).unwrap(), before.choose(request).unwrap());
 }
 
+/// Over all observations the divergence weighs less beside the likelihood than over those of a minibatch.
+#[test]
+fn the_scale_of_the_likelihood_matters_once_there_is_more_than_a_minibatch() {
+    let draws = |scale: &str, n: u64| {
+        let settings = "layers=6x5,samples=5,batch_size=8,minibatches=3,train_every=8,prior_minibatches=2,initial_noise=1,max_gradient=1000";
+        let spec: PolicySpec = format!("fbnn[{settings},likelihood_scale={scale}]").parse().unwrap();
+        let mut policy = spec.build(Shape::new(2, 2), Seed::new(1)).unwrap();
+        for round in 0..n {
+            let context = [(round % 5) as f32, (round % 3) as f32];
+            let outcome =
+                Outcome { round, context: &context, action: round as usize % 2, reward: round as f64 };
+            policy.learn(outcome).unwrap();
+        }
+        policy.sample_rewards(n, &[&[0.5, 1.0]]).unwrap()
+    };
+    assert_eq!(draws("all", 8), draws("minibatch", 8));
+    assert_ne!(draws("all", 24), draws("minibatch", 24));
+}
+
 #[test]
 fn presets_differ_in_their_layers_alone() {
-    for (preset, layers) in
-        [("1x50", "50"), ("2x50", "50x50"), ("3x50", "50x50x50"), ("1x500", "500"), ("2x500", "500x500")]
-    {
+    for (preset, layers) in [
+        ("1x50", "50"),
+        ("2x50", "50x50"),
+        ("3x50", "50x50x50"),
+        ("1x500", "500"),
+        ("2x500", "500x500"),
+        ("3x500", "500x500x500"),
+    ] {
         let expected = format!(
             "layers={layers} samples=50 random_points=10 injected_noise=0.01 eigen_mass=0.99 likelihood_scale=minibatch \
              initial_mean_std=0.05 initial_log_std=-5 initial_log_std_spread=0.05 initial_noise=-3 learning_rate=0.001 \

@@ -7,7 +7,8 @@
 //! this library. Like the authors' programs, it does without the papers' factor √m on the output.
 //!
 //! The net is trained as the benchmark's nets are, and drawn back to its first parameters with the precision λ, which is what makes a
-//! linear net the regression that its width belongs to.
+//! linear net the regression that its width belongs to, as long as the replay keeps all observations: the width counts those that it has
+//! forgotten, the net does not.
 
 mod gradients;
 mod precision;

@@ -223,7 +223,7 @@ fn a_full_matrix_is_refused_above_5000_parameters() {
     }
 }
 
-/// Contexts whose gradient overflows do not enter the matrix; the next training says how many they were.
+/// Contexts whose gradient overflows do not enter the matrix, and are counted.
 #[test]
 fn gradients_that_overflow_are_left_out_and_counted() {
     for matrix in [PrecisionMatrix::Diagonal, PrecisionMatrix::Full] {

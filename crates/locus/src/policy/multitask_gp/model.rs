@@ -108,6 +108,7 @@ impl RewardModel for MultitaskGp {
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
         let loss = self.prior.fit(replay, self.scale(), rng, &mut work)?;
+        let n_held = work.evidence.take_held();
         let mut points = Points::default();
         let mut rewards = Vec::with_capacity(replay.len());
         for index in 0..replay.len() {
@@ -117,7 +118,7 @@ impl RewardModel for MultitaskGp {
         }
         self.rest_on(points, rewards, &mut work.evidence.covariances);
         self.work = Cache(Some(work));
-        let interventions = std::mem::take(&mut self.n_held);
+        let interventions = std::mem::take(&mut self.n_held) + n_held;
         Ok(FitReport { minibatches: self.prior.n_minibatches(), mean_loss: Some(loss), interventions })
     }
 
@@ -140,10 +141,10 @@ impl RewardModel for MultitaskGp {
         let n_held = decoder.u64()?;
         let (n, n_base) = (decoder.usize()?, decoder.usize()?);
         let size = shape.n_features * size_of::<f32>() + size_of::<u64>() + size_of::<f64>();
-        if n_base > n || n > decoder.remaining() / size {
-            return Err(
-                decoder.damaged(format!("its {n} observations, {n_base} of them at once, are cut short"))
-            );
+        if n_base > n.min(config.replay_capacity as usize) || n > decoder.remaining() / size {
+            return Err(decoder.damaged(format!(
+                "its {n} observations, {n_base} of them at once, are cut short or too many"
+            )));
         }
         let mut contexts = vec![0.0; n * shape.n_features];
         decoder.f32s(&mut contexts)?;

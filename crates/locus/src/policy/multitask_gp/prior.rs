@@ -30,7 +30,7 @@ pub(in crate::policy) struct Prior {
     places: KernelParameters,
     pub(in crate::policy) parameters: Vec<f32>,
     optimizer: Adam,
-    /// Once something was learned: √C times the spread of features seen by then.
+    /// √C times the spread of features, once enough of them were seen to tell; √C before.
     unit: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ impl Prior {
         rng: &mut Rng,
         work: &mut PriorWork,
     ) -> Result<f64, Breakdown> {
-        self.unit.get_or_insert_with(|| unit(replay, self.places.n_features));
+        self.unit = self.unit.or_else(|| unit(replay, self.places.n_features));
         let PriorWork { rows, points, rewards, evidence: evidence_work, gradient, negative_gradient } = work;
         gradient.resize(self.parameters.len(), 0.0);
         negative_gradient.resize(self.parameters.len(), 0.0);
@@ -143,8 +143,14 @@ fn places(settings: PriorSettings, shape: Shape) -> KernelParameters {
     KernelParameters { n_features: shape.n_features, n_actions: shape.n_actions, task_dim: settings.task_dim }
 }
 
-/// √C times the root of the mean variance of features; √C where contexts do not differ.
-fn unit(replay: &Replay, n_features: usize) -> f64 {
+/// Observations from which the spread of features is told.
+const LEAST_SEEN: usize = 20;
+
+/// √C times the root of the mean variance of features; none where contexts do not differ, or are too few to tell.
+fn unit(replay: &Replay, n_features: usize) -> Option<f64> {
+    if replay.len() < LEAST_SEEN {
+        return None;
+    }
     let n = replay.len() as f64;
     let mut total = 0.0;
     for feature in 0..n_features {
@@ -152,5 +158,28 @@ fn unit(replay: &Replay, n_features: usize) -> f64 {
         let mean = values().sum::<f64>() / n;
         total += values().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
     }
-    if total > 0.0 && total.is_finite() { total.sqrt() } else { (n_features as f64).sqrt() }
+    (total > 0.0 && total.is_finite()).then(|| total.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Outcome;
+
+    fn seen(contexts: impl Iterator<Item = [f32; 2]>) -> Replay {
+        let mut replay = Replay::new(2, None);
+        for (round, context) in contexts.enumerate() {
+            replay.push(&Outcome { round: round as u64, context: &context, action: 0, reward: 0.0 });
+        }
+        replay
+    }
+
+    /// Features of ±1e4 and 0: √2 times the root of the mean of 1e8 and 0.
+    #[test]
+    fn the_unit_is_told_by_contexts_that_differ_and_are_not_few() {
+        let context = |index: usize| [if index.is_multiple_of(2) { 1e4 } else { -1e4 }, 0.0];
+        assert_eq!(unit(&seen((0..LEAST_SEEN - 1).map(context)), 2), None);
+        assert_eq!(unit(&seen((0..100).map(|_| [3.0, 4.0])), 2), None);
+        assert_eq!(unit(&seen((0..LEAST_SEEN).map(context)), 2), Some(1e4));
+    }
 }

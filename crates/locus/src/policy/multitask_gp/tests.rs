@@ -1,4 +1,8 @@
+use super::config::MultitaskGpConfig;
+use super::model::MultitaskGp;
 use crate::policy::contract::assert_settings;
+use crate::policy::thompson::RewardModel;
+use crate::save::{Decoder, Encoder};
 use crate::{Outcome, Policy, PolicySpec, Request, Seed, Shape, load};
 
 fn learn(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) {
@@ -77,5 +81,29 @@ fn defaults_are_as_documented() {
         "multitask-gp",
         "task_dim=5 initial_noise=0 initial_amplitude=1 initial_linear_amplitude=1 initial_length=0 initial_task_std=1 \
          learning_rate=0.02 batch_size=250 minibatches=25 train_every=50 replay_capacity=2000 initial_pulls=2",
+    );
+}
+
+/// A file may claim any number of observations; a factor of more than the policy keeps is not made.
+#[test]
+fn more_observations_at_once_than_are_kept_are_refused() {
+    let config = |replay_capacity| MultitaskGpConfig {
+        replay_capacity,
+        train_every: 60,
+        ..MultitaskGpConfig::default()
+    };
+    let mut policy = config(100).build(Shape::new(2, 3), Seed::new(9)).unwrap();
+    learn(&mut policy, 0..60);
+    let mut encoder = Encoder::default();
+    policy.model().encode(&mut encoder);
+    let bytes = encoder.into_bytes();
+    let decode = |capacity| {
+        MultitaskGp::decode(&config(capacity), Shape::new(2, 3), &mut Decoder::new(&bytes)).map(|_| ())
+    };
+    assert_eq!(decode(60), Ok(()));
+    let refusal = decode(59).unwrap_err().to_string();
+    assert!(
+        refusal.contains("its 60 observations, 60 of them at once, are cut short or too many"),
+        "{refusal}"
     );
 }
