@@ -177,7 +177,7 @@ impl Exploration {
             missing: self.policies.iter().map(|spec| self.trial_id(spec)).collect(),
             done: 0,
             retried: 0,
-            standing: Standing::new(names, problems, self.steps, self.jobs, |_, _| 1),
+            standing: Standing::new(names, problems, self.steps, self.jobs, |_, _| vec![0..1]),
             warnings: Vec::new(),
         }
     }
@@ -190,6 +190,7 @@ impl Exploration {
             problems: vec![self.problem.clone()],
             policies: self.policies.clone(),
             trials: 1,
+            first_trial: 0,
             steps: self.steps,
             seed: self.seed,
             jobs: self.jobs,
