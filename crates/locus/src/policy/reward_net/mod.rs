@@ -11,7 +11,5 @@ mod tests;
 mod trained;
 
 pub(super) use config::{NetConfig, NetSettings, reward_net_config};
-#[cfg(test)]
-pub(super) use net::RewardNet;
-pub(super) use net::{AllUnits, NetWork, Units};
+pub(super) use net::{AllUnits, NetWork, RewardNet, Units};
 pub(super) use trained::TrainedNet;
