@@ -4,6 +4,7 @@
 //! is being written is not seen yet.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -74,7 +75,7 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
     Ok(Status { out: out.to_owned(), standing, is_total_known, worker: worker(out), last_recorded, warnings })
 }
 
-/// What the sessions of a folder asked for, before any of it has run: of each policy on each problem the most that any
+/// What the sessions of a folder asked for, before any of it has run: of each policy on each problem the trials that any
 /// session asked for.
 fn asked_for(run: &RunFile) -> Standing {
     let policies: Vec<String> = run.policies.iter().map(|record| record.policy.clone()).collect();
@@ -83,9 +84,8 @@ fn asked_for(run: &RunFile) -> Standing {
     let sessions: Vec<Asked> = run.sessions.iter().map(Asked::of).collect();
     let asked = |policy: usize, problem: usize| {
         let (policy, problem) = (&run.policies[policy].policy, &run.problems[problem].name);
-        let trials =
-            sessions.iter().filter(|session| session.names(policy, problem)).map(|session| session.trials);
-        trials.max().unwrap_or(0)
+        let asking = sessions.iter().filter(|session| session.names(policy, problem));
+        asking.map(|session| session.trials.clone()).collect()
     };
     let jobs = run.sessions.last().map_or(1, |session| session.jobs);
     Standing::new(policies, problems, run.steps, jobs, asked)
@@ -95,13 +95,14 @@ fn asked_for(run: &RunFile) -> Standing {
 struct Asked {
     policies: Option<Vec<String>>,
     problems: Option<Vec<String>>,
-    trials: usize,
+    /// Their numbers.
+    trials: Range<usize>,
 }
 
 impl Asked {
     /// Earlier versions recorded the command alone, from which most of it can be told.
     fn of(session: &Session) -> Self {
-        let trials = session.trials;
+        let trials = session.first_trial..session.first_trial.saturating_add(session.trials);
         if !session.policies.is_empty() {
             let (policies, problems) = (session.policies.clone(), session.problems.clone());
             return Self { policies: Some(policies), problems: Some(problems), trials };
@@ -154,18 +155,17 @@ fn all_of(rows: &[TrialRow]) -> Standing {
         }
     }
     let steps = rows.first().map_or(1, |row| row.steps);
-    let counts: Vec<Vec<usize>> = policies
+    let recorded: Vec<Vec<Vec<Range<usize>>>> = policies
         .iter()
         .map(|policy| {
             let n_of = |problem: &(String, usize)| {
-                let trials =
-                    rows.iter().filter(|row| row.id.policy == *policy && row.id.problem == problem.0);
-                trials.map(|row| row.id.trial.saturating_add(1)).max().unwrap_or(0)
+                let rows = rows.iter().filter(|row| row.id.policy == *policy && row.id.problem == problem.0);
+                rows.map(|row| row.id.trial..row.id.trial.saturating_add(1)).collect()
             };
             problems.iter().map(n_of).collect()
         })
         .collect();
-    Standing::new(policies, problems, steps, 1, |policy, problem| counts[policy][problem])
+    Standing::new(policies, problems, steps, 1, |policy, problem| recorded[policy][problem].clone())
 }
 
 #[cfg(test)]
@@ -181,6 +181,7 @@ mod tests {
             policies: Vec::new(),
             problems: Vec::new(),
             trials,
+            first_trial: 0,
             jobs: 3,
             machine: Machine::here(),
         }

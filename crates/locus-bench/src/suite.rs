@@ -4,6 +4,7 @@
 //! problems = ["wheel", "mushroom"]
 //! policies = ["uniform", "lin-full-post[prior_precision=1]"]
 //! trials = 10
+//! first_trial = 100        # may be left out; then they are trials 0 to 9
 //! steps = 2000
 //! seed = 0                 # may be left out
 //!
@@ -52,6 +53,8 @@ pub struct Suite {
     pub policies: Vec<PolicySpec>,
     /// Trials of each policy on each problem, at least 1.
     pub trials: usize,
+    /// The number of the first of them.
+    pub first_trial: usize,
     /// Steps of each trial, at least 1.
     pub steps: usize,
     /// Where all chance comes from.
@@ -132,6 +135,7 @@ impl Suite {
             name: name.to_owned(),
             policies: policies.collect::<Result<_, _>>()?,
             trials: positive("trials", &file.trials)?,
+            first_trial: file.first_trial,
             steps: positive("steps", &file.steps)?,
             seed: Seed::new(file.seed),
             problems: file.problems,
@@ -148,6 +152,8 @@ struct SuiteFile {
     problems: Vec<String>,
     policies: Vec<Spanned<String>>,
     trials: Spanned<usize>,
+    #[serde(default)]
+    first_trial: usize,
     steps: Spanned<usize>,
     #[serde(default)]
     seed: u64,
@@ -211,6 +217,7 @@ mod tests {
         assert_eq!((quick.trials, quick.steps, quick.seed), (3, 400, Seed::new(0)));
         let paper = Suite::load("paper").unwrap();
         assert_eq!((paper.problems.len(), paper.trials, paper.steps), (8, 50, 2000));
+        assert_eq!((quick.first_trial, paper.first_trial), (0, 0));
         for suite in [quick, paper] {
             assert_eq!(suite.policies[0].to_string(), "uniform");
         }
@@ -219,14 +226,15 @@ mod tests {
     #[test]
     fn own_files_lie_beside_the_suite() {
         let suite = parse(
-            "policies = ['uniform', 'lin-full-post[prior_precision=1]']\ntrials = 2\nsteps = 3\nseed = 4\n\
+            "policies = ['uniform', 'lin-full-post[prior_precision=1]']\ntrials = 2\nfirst_trial = 100\nsteps = 3\nseed = 4\n\
              [[csv]]\nfile = 'a.csv'\nlabel = 'kind'\n[[csv]]\nfile = '/b.csv'\nlabel = 3\n[[npz]]\nfile = 'c.npz'\n",
         )
         .unwrap();
         assert_eq!(suite.csv[0], CsvFile { file: "folder/a.csv".into(), label: "kind".to_owned() });
         assert_eq!(suite.csv[1], CsvFile { file: "/b.csv".into(), label: "3".to_owned() });
         assert_eq!(suite.npz, [PathBuf::from("folder/c.npz")]);
-        assert_eq!((suite.trials, suite.steps, suite.seed), (2, 3, Seed::new(4)));
+        assert_eq!((suite.trials, suite.first_trial), (2, 100));
+        assert_eq!((suite.steps, suite.seed), (3, Seed::new(4)));
         assert_eq!(suite.policies[1].to_string(), "lin-full-post[prior_precision=1]");
     }
 
@@ -283,7 +291,7 @@ mod tests {
         #[test]
         fn no_text_panics(
             text in any::<String>(),
-            line in prop::sample::select(vec!["problems", "policies", "trials", "steps", "seed", "csv"]),
+            line in prop::sample::select(vec!["problems", "policies", "trials", "first_trial", "steps", "seed", "csv"]),
             value in "[\\[\\]{}'\"=,a-z0-9é\n. -]{0,20}",
         ) {
             let _ = parse(&text);

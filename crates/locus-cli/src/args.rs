@@ -103,6 +103,9 @@ pub(crate) struct BenchArgs {
     /// Trials of each policy on each problem, instead of the suite's
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<usize>,
+    /// The number of the first trial, instead of the suite's; trials of the same number see the same sequence
+    #[arg(long, value_name = "N")]
+    pub(crate) first_trial: Option<usize>,
     /// Steps of each trial, instead of the suite's
     #[arg(long, value_name = "T")]
     pub(crate) steps: Option<usize>,

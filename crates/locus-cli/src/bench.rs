@@ -108,6 +108,7 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         problems,
         policies: suite.policies,
         trials: args.trials.unwrap_or(suite.trials),
+        first_trial: args.first_trial.unwrap_or(suite.first_trial),
         steps: args.steps.unwrap_or(suite.steps),
         seed: args.seed.map_or(suite.seed, Seed::new),
         jobs: args.jobs.unwrap_or_else(default_jobs),

@@ -67,6 +67,7 @@ fn exploration(args: &ExploreArgs) -> Result<Exploration> {
         npz: args.npz.iter().cloned().collect(),
         policies,
         trials: 1,
+        first_trial: 0,
         steps: args.steps,
         seed: Seed::new(args.seed),
     };

@@ -14,6 +14,7 @@ mod sequences;
 mod standing;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use locus::{Policy, PolicySpec, Seed, Shape};
@@ -44,6 +45,8 @@ pub struct Experiment {
     pub policies: Vec<PolicySpec>,
     /// Trials of each policy on each problem. Must be at least 1, and at most a million trials in all.
     pub trials: usize,
+    /// The number of the first of them: trials are dealt out by their number, so that others than those a policy was chosen on can be run.
+    pub first_trial: usize,
     /// T, the steps of each trial. Must be at least 1.
     pub steps: usize,
     /// Where all chance comes from.
@@ -61,6 +64,9 @@ pub type BuildPolicy<'a> =
 /// The most trials of one run, of all policies on all problems together. Their list is kept in memory, where this many
 /// take a few hundred megabytes.
 const MAX_TRIALS: usize = 1_000_000;
+
+/// The highest number that the first trial may have.
+const MAX_TRIAL: usize = 1_000_000_000;
 
 /// The policy that all others are measured by.
 pub const UNIFORM: &str = "uniform";
@@ -94,6 +100,12 @@ impl Experiment {
                 self.trials
             ));
         }
+        if self.first_trial > MAX_TRIAL {
+            let (what, first) = ("`first_trial`", self.first_trial);
+            return invalid(format!(
+                "{what} is {first}, expected at most {MAX_TRIAL}; ask for another --first-trial"
+            ));
+        }
         let mut names = HashSet::new();
         for Loaded { problem, .. } in &self.problems {
             let name = problem.name();
@@ -111,6 +123,11 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+
+    /// The numbers of the trials of each policy on each problem.
+    fn trial_numbers(&self) -> Range<usize> {
+        self.first_trial..self.first_trial + self.trials
     }
 
     /// The policies as they are run: Uniform first, each once.

@@ -8,7 +8,7 @@
 use super::UNIFORM;
 
 /// Seconds of 2000 steps on a problem with few features, by the policy's id, to the order of magnitude.
-const GUESSES: [(&str, f64); 19] = [
+const GUESSES: [(&str, f64); 21] = [
     (UNIFORM, 0.001),
     ("lin-full-post", 0.005),
     ("neural-linear", 0.4),
@@ -28,6 +28,8 @@ const GUESSES: [(&str, f64); 19] = [
     ("neural-ts", 0.4),
     ("multitask-gp", 10.0),
     ("fbnn", 20.0),
+    ("lin-pool", 0.05),
+    ("locus", 1.0),
 ];
 /// The guess for a policy that is not in the table.
 const GUESS_OF_OTHERS: f64 = 1.0;

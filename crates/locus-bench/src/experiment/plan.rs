@@ -162,13 +162,13 @@ impl Experiment {
         let names = policies.iter().map(ToString::to_string).collect();
         let problem = |loaded: &Loaded| (loaded.problem.name().to_owned(), loaded.problem.shape().n_features);
         let problems = self.problems.iter().map(problem).collect();
-        Standing::new(names, problems, self.steps, self.jobs, |_, _| self.trials)
+        Standing::new(names, problems, self.steps, self.jobs, |_, _| vec![self.trial_numbers()])
     }
 
     /// All trials, trial by trial.
     fn all_jobs(&self, policies: &[PolicySpec]) -> Vec<Job> {
         let mut jobs = Vec::new();
-        for trial in 0..self.trials {
+        for trial in self.trial_numbers() {
             for (problem_idx, Loaded { problem, .. }) in self.problems.iter().enumerate() {
                 for (policy_idx, policy) in policies.iter().enumerate() {
                     let id =
@@ -207,6 +207,7 @@ impl Experiment {
             policies: run.policies.iter().map(|record| record.policy.clone()).collect(),
             problems: run.problems.iter().map(|record| record.name.clone()).collect(),
             trials: self.trials,
+            first_trial: self.first_trial,
             jobs: self.jobs,
             machine: Machine::here(),
         }];

@@ -5,6 +5,7 @@
 //! costs nothing beside trials.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::UNIFORM;
 use super::pace::{Pace, wall_seconds};
@@ -27,6 +28,9 @@ pub struct Standing {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Kind {
+    /// The numbers of the trials asked for: ranges in order, none of which overlap.
+    numbers: Vec<Range<usize>>,
+    /// How many these are.
     asked: usize,
     done: usize,
     failed: usize,
@@ -69,21 +73,25 @@ impl KindStanding {
 }
 
 impl Standing {
-    /// Nothing has run yet. `problems` are names and widths of contexts; `asked` says how many trials of a policy on a
-    /// problem, by their places.
+    /// Nothing has run yet. `problems` are names and widths of contexts; `asked` says which trials of a policy on a
+    /// problem, by their places; trials asked for twice count once.
     pub fn new(
         policies: Vec<String>,
         problems: Vec<(String, usize)>,
         steps: usize,
         jobs: usize,
-        asked: impl Fn(usize, usize) -> usize,
+        asked: impl Fn(usize, usize) -> Vec<Range<usize>>,
     ) -> Self {
         let n_features: Vec<usize> = problems.iter().map(|(_, n)| *n).collect();
         let pace = Pace::new(policies.iter().map(String::as_str), &n_features, steps);
         let places =
             (0..policies.len()).flat_map(|policy| (0..problems.len()).map(move |problem| (policy, problem)));
         let kinds = places
-            .map(|(policy, problem)| Kind { asked: asked(policy, problem), ..Kind::default() })
+            .map(|(policy, problem)| {
+                let numbers = apart(asked(policy, problem));
+                let asked = numbers.iter().fold(0, |sum: usize, range| sum.saturating_add(range.len()));
+                Kind { numbers, asked, ..Kind::default() }
+            })
             .collect();
         let problems = problems.into_iter().map(|(name, _)| name).collect();
         Self { policies, problems, kinds, pace, steps, jobs, under_way: Vec::new() }
@@ -126,14 +134,14 @@ impl Standing {
         }
     }
 
-    /// A trial has ended. Rows of other policies or problems change nothing; those of trials beyond the number asked for
+    /// A trial has ended. Rows of other policies or problems change nothing; those of trials that were not asked for
     /// count for the mean and the seconds alone.
     pub fn record(&mut self, row: &TrialRow) {
         self.under_way.retain(|(id, _)| *id != row.id);
         let Some((policy, problem)) = self.place(&row.id) else { return };
         let n_problems = self.problems.len();
         let kind = &mut self.kinds[policy * n_problems + problem];
-        let is_asked = row.id.trial < kind.asked;
+        let is_asked = kind.numbers.iter().any(|numbers| numbers.contains(&row.id.trial));
         let measured = match &row.outcome {
             Ok(measured) => measured,
             Err(_) => {
@@ -246,6 +254,18 @@ impl Standing {
     }
 }
 
+/// The same numbers in ranges that are in order and do not overlap.
+fn apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut end = 0;
+    for range in &mut ranges {
+        range.start = range.start.max(end);
+        end = end.max(range.end);
+    }
+    ranges.retain(|range| !range.is_empty());
+    ranges
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,7 +279,7 @@ mod tests {
     fn standing(asked: usize, jobs: usize) -> Standing {
         let policies = POLICIES.map(str::to_owned).to_vec();
         let problems = PROBLEMS.map(|name| (name.to_owned(), 2)).to_vec();
-        Standing::new(policies, problems, 100, jobs, |_, _| asked)
+        Standing::new(policies, problems, 100, jobs, |_, _| std::iter::once(0..asked).collect())
     }
 
     fn id(policy: usize, problem: usize, trial: usize) -> TrialId {
@@ -343,6 +363,20 @@ mod tests {
         standing.record(&row(0, 1, 7, 5.0, 1.0));
         let kind = standing.kind(0, 1);
         assert_eq!((kind.done, kind.seconds, kind.mean), (0, 1.0, Some(100.0)));
+    }
+
+    /// Trials 0 to 3, 2 to 5 and 100 are seven; only rows of these count as done.
+    #[test]
+    fn trials_asked_for_twice_count_once_and_need_not_begin_at_0() {
+        assert_eq!(apart(vec![100..101, 2..6, 0..4, 3..3]), [0..4, 4..6, 100..101]);
+        let asked = |_: usize, _: usize| vec![0..4, 100..101, 2..6];
+        let (policies, problems) = (vec![POLICIES[0].to_owned()], vec![(PROBLEMS[0].to_owned(), 2)]);
+        let mut standing = Standing::new(policies, problems, 100, 1, asked);
+        assert_eq!(standing.kind(0, 0).asked, 7);
+        for trial in [5, 6, 99, 100, 101] {
+            standing.record(&row(0, 0, trial, 1.0, 1.0));
+        }
+        assert_eq!(standing.kind(0, 0).done, 2);
     }
 
     #[test]

@@ -177,7 +177,9 @@ impl Exploration {
             missing: self.policies.iter().map(|spec| self.trial_id(spec)).collect(),
             done: 0,
             retried: 0,
-            standing: Standing::new(names, problems, self.steps, self.jobs, |_, _| 1),
+            standing: Standing::new(names, problems, self.steps, self.jobs, |_, _| {
+                std::iter::once(0..1).collect()
+            }),
             warnings: Vec::new(),
         }
     }
@@ -190,6 +192,7 @@ impl Exploration {
             problems: vec![self.problem.clone()],
             policies: self.policies.clone(),
             trials: 1,
+            first_trial: 0,
             steps: self.steps,
             seed: self.seed,
             jobs: self.jobs,

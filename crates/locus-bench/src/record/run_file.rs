@@ -88,6 +88,9 @@ pub struct Session {
     pub problems: Vec<String>,
     /// How many trials were asked for.
     pub trials: usize,
+    /// The number of the first of them; earlier versions always began at 0.
+    #[serde(default)]
+    pub first_trial: usize,
     /// How many threads ran them.
     pub jobs: usize,
     /// Where.
@@ -340,8 +343,17 @@ mod tests {
         let machine = Machine::here();
         let (version, suite) = ("0.1.0".to_owned(), "quick".to_owned());
         let (command, policies, problems) = Default::default();
-        asked.sessions =
-            vec![Session { version, suite, command, policies, problems, trials: 1, jobs: 2, machine }];
+        asked.sessions = vec![Session {
+            version,
+            suite,
+            command,
+            policies,
+            problems,
+            trials: 1,
+            first_trial: 0,
+            jobs: 2,
+            machine,
+        }];
         let once = RunFile::new(1, 10).extended(asked.clone(), Path::new("out")).unwrap();
         let mut twice = once.extended(asked.clone(), Path::new("out")).unwrap();
         assert_eq!(twice.sessions.len(), 1);

@@ -41,6 +41,23 @@ fn trials_policies_and_problems_may_be_added() {
     assert!(recorded.sessions[0].machine.cpus > 0);
 }
 
+/// Trials 1 and 2 alone are what they are among trials 0 to 2; run.json says that they were asked for, and they join a folder of others.
+#[test]
+fn trials_may_begin_at_any_number() {
+    let whole = tempfile::tempdir().unwrap();
+    run(&experiment(whole.path())).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    let last = Experiment { first_trial: 1, trials: 2, ..experiment(out.path()) };
+    assert_eq!(run(&last).unwrap().ran, 2 * 2 * 2);
+    let mut of_last = results(whole.path());
+    of_last.retain(|row| row.id.trial >= 1);
+    assert_eq!(results(out.path()), of_last);
+    let session = read_run(out.path()).unwrap().unwrap().sessions.remove(0);
+    assert_eq!((session.first_trial, session.trials), (1, 2));
+    assert_eq!(run(&experiment(out.path())).unwrap().ran, 2 * 2);
+    assert_eq!(results(out.path()), results(whole.path()));
+}
+
 #[test]
 fn uniform_always_runs_and_first() {
     let out = tempfile::tempdir().unwrap();

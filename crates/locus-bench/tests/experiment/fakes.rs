@@ -137,6 +137,7 @@ pub(crate) fn experiment(out: &Path) -> Experiment {
         problems: vec![dice("a"), dice("b")],
         policies: PolicySpec::list("lin-full-post").unwrap(),
         trials: 3,
+        first_trial: 0,
         steps: 20,
         seed: Seed::new(5),
         jobs: 2,

@@ -143,6 +143,12 @@ impl LinearPosterior {
         triangle::dot(features, features) / self.prior.precision
     }
 
+    /// `log det(Λ/λ)`: twice what the observations told of the coefficients, in nats. It grows with the logarithm of their number and
+    /// with the dimensions that they span. O(d).
+    pub fn information(&self) -> f64 {
+        2.0 * self.triangle.log_determinant() - self.dim() as f64 * libm::log(self.prior.precision)
+    }
+
     /// `xᵀμ`.
     pub fn predict(&self, features: &[f64]) -> f64 {
         assert_eq!(features.len(), self.dim());

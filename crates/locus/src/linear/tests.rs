@@ -336,3 +336,18 @@ fn vectors_do_not_change_a_bit_of_a_block() {
     }
     assert_eq!(ours.triangle.entries(), expected);
 }
+
+/// Each observation adds log(1 + xᵀΛ⁻¹x), whatever came before.
+#[test]
+fn information_grows_by_what_each_observation_could_tell() {
+    let mut rng = Seed::new(4).stream("test", 0);
+    let mut posterior = LinearPosterior::new(5, LinearPrior { precision: 0.3, shape: 1.0, rate: 1.0 });
+    let mut expected = 0.0;
+    assert!(posterior.information().abs() < 1e-12);
+    for _ in 0..30 {
+        let features: Vec<f64> = (0..5).map(|_| rng.normal()).collect();
+        expected += (1.0 + posterior.leverage(&features, &mut [0.0; 5])).ln();
+        posterior.observe(&features, rng.normal());
+        assert!((posterior.information() - expected).abs() < 1e-9);
+    }
+}

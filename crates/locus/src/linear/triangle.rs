@@ -49,6 +49,16 @@ impl Triangle {
         is_diagonal_positive && self.entries.iter().all(|entry| entry.is_finite())
     }
 
+    /// log det R, the sum of the logarithms of its diagonal.
+    pub(super) fn log_determinant(&self) -> f64 {
+        let mut start = 0;
+        (0..self.dim).fold(0.0, |sum, row| {
+            let diagonal = self.entries[start];
+            start += self.dim + 1 - row;
+            sum + libm::log(diagonal)
+        })
+    }
+
     /// Rotates the row `[x y]` in: R becomes that of RᵀR + xxᵀ. What remains of `row` is 0, but for the last
     /// place, which holds the part of y that R cannot explain.
     pub(super) fn rotate_in(&mut self, row: &mut [f64]) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::thompson::{Breakdown, check_reward};
 use crate::linear::{Block, LinearPosterior, LinearPrior};
+use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
 use crate::{Error, Outcome, Rng, Shape};
@@ -33,9 +34,24 @@ impl LinearHeads {
         self.dim
     }
 
+    /// How many actions there are.
+    pub(super) fn n_actions(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// What every posterior began as.
+    pub(super) fn prior(&self) -> LinearPrior {
+        self.prior
+    }
+
     /// The posterior of an action's coefficients. Panics if there is no such action.
     pub(super) fn posterior(&self, action: usize) -> &LinearPosterior {
         &self.actions[action]
+    }
+
+    /// What the observations told of all coefficients, [`LinearPosterior::information`] over all actions.
+    pub(super) fn information(&self) -> f64 {
+        self.actions.iter().map(|posterior| posterior.information()).sum()
     }
 
     /// Takes in one observation.
@@ -55,6 +71,27 @@ impl LinearHeads {
         self.actions.fill(Arc::new(LinearPosterior::new(self.dim, self.prior)));
     }
 
+    /// Makes the posteriors those of the observations in `replay`: `fill` gives the features of the one at an index, and its target.
+    pub(super) fn rebuild(&mut self, replay: &Replay, mut fill: impl FnMut(usize, &mut [f64]) -> f64) {
+        // Sorted by action, so that one block serves all.
+        let mut order: Vec<usize> = (0..replay.len()).collect();
+        order.sort_by_key(|&index| replay.get(index).action);
+        self.forget();
+        let mut block = Block::new(self.dim);
+        let mut features = vec![0.0; self.dim];
+        let mut action = 0;
+        for index in order {
+            let observed = replay.get(index).action;
+            if block.is_full() || observed != action {
+                self.observe_block(action, &mut block);
+                action = observed;
+            }
+            let target = fill(index, &mut features);
+            block.push(features.iter().copied(), target);
+        }
+        self.observe_block(action, &mut block);
+    }
+
     /// One draw of every action's mean reward. **Samples.**
     pub(super) fn draw(
         &self,
@@ -63,7 +100,8 @@ impl LinearHeads {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        self.value(features, scratch, rewards, |deviations| self.draw_deviations(rng, deviations))
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.value(features, scratch, rewards, predict, |deviations| self.draw_deviations(rng, deviations))
     }
 
     /// Every action's upper confidence bound, `width` deviations above its mean reward.
@@ -74,23 +112,27 @@ impl LinearHeads {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        self.value(features, scratch, rewards, |deviations| {
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.value(features, scratch, rewards, predict, |deviations| {
             deviations.fill(width);
             Ok(())
         })
     }
 
-    fn value(
+    /// Every action's value: what `predict` gives, and as many standard deviations of its linear prediction, but for the noise, as `deviate`
+    /// fills in.
+    pub(super) fn value(
         &self,
         features: &[f64],
         scratch: &mut Scratch,
         rewards: &mut [f64],
+        predict: impl Fn(usize) -> f64,
         deviate: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
     ) -> Result<(), Breakdown> {
         let [work, deviations] = scratch.doubles([self.dim, self.actions.len()]);
         deviate(deviations)?;
-        for ((posterior, reward), deviation) in self.actions.iter().zip(rewards).zip(&*deviations) {
-            *reward = posterior.predict(features) + deviation * posterior.leverage(features, work).sqrt();
+        for (action, (posterior, reward)) in self.actions.iter().zip(rewards).enumerate() {
+            *reward = predict(action) + deviations[action] * posterior.leverage(features, work).sqrt();
         }
         Ok(())
     }
@@ -102,7 +144,8 @@ impl LinearHeads {
         rng: &mut Rng,
         scratch: &mut Scratch,
     ) -> Result<usize, Breakdown> {
-        self.find_best(features, scratch, |deviations| self.draw_deviations(rng, deviations))
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.find_best(features, scratch, predict, |deviations| self.draw_deviations(rng, deviations))
     }
 
     /// Finds the highest upper confidence bound without computing all; the first of several.
@@ -112,18 +155,22 @@ impl LinearHeads {
         width: f64,
         scratch: &mut Scratch,
     ) -> Result<usize, Breakdown> {
-        self.find_best(features, scratch, |deviations| {
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.find_best(features, scratch, predict, |deviations| {
             deviations.fill(width);
             Ok(())
         })
     }
 
+    /// The action of the highest [`Self::value`], the first of several.
+    ///
     /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
     /// actions are taken in the order of what they could reach at best, until none left can win.
-    fn find_best(
+    pub(super) fn find_best(
         &self,
         features: &[f64],
         scratch: &mut Scratch,
+        predict: impl Fn(usize) -> f64,
         deviate: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
     ) -> Result<usize, Breakdown> {
         let n_actions = self.actions.len();
@@ -131,8 +178,8 @@ impl LinearHeads {
             scratch.doubles([self.dim, n_actions, n_actions, n_actions]);
         deviate(deviations)?;
         let widest = self.actions[0].leverage_bound(features).sqrt();
-        for (action, posterior) in self.actions.iter().enumerate() {
-            means[action] = posterior.predict(features);
+        for action in 0..n_actions {
+            means[action] = predict(action);
             ceilings[action] = means[action] + deviations[action].max(0.0) * widest;
             check_reward(action, ceilings[action])?;
         }

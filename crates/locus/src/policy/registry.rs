@@ -6,8 +6,8 @@
 use super::spec::PolicySpec;
 use super::thompson::{RewardModel, Thompson};
 use super::{
-    Policy, bbb, boltzmann, bootstrap, dropout, epsilon_greedy, fbnn, lin_full_post, lin_ucb, lu,
-    multitask_gp, neural_linear, neural_ts, neural_ucb, param_noise, pi_ts_dgf, uniform,
+    Policy, bbb, boltzmann, bootstrap, dropout, epsilon_greedy, fbnn, lin_full_post, lin_pool, lin_ucb,
+    locus, lu, multitask_gp, neural_linear, neural_ts, neural_ucb, param_noise, pi_ts_dgf, uniform,
 };
 use crate::config::{Config, Field};
 use crate::save::{self, Decoder, Encoder};
@@ -27,6 +27,8 @@ static REGISTRY: &[&dyn Entry] = &[
     &epsilon_greedy::REGISTERED,
     &boltzmann::REGISTERED,
     &lin_ucb::REGISTERED,
+    &lin_pool::REGISTERED,
+    &locus::REGISTERED,
     &param_noise::REGISTERED,
     &dropout::REGISTERED,
     &bootstrap::REGISTERED,

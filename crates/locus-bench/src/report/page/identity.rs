@@ -83,16 +83,25 @@ fn session_html(session: &Session) -> String {
     let processor =
         machine.cpu_model.as_ref().map(|model| format!(", {}", escaped(model))).unwrap_or_default();
     format!(
-        "<code class=\"command\">{}</code><br>suite {}, {} trials, {} jobs, Locus {}; {} {}, {} threads{processor}",
+        "<code class=\"command\">{}</code><br>suite {}, {} trials{}, {} jobs, Locus {}; {} {}, {} threads{processor}",
         escaped(&command(&session.command)),
         escaped(&session.suite),
         session.trials,
+        numbers(session),
         session.jobs,
         escaped(&session.version),
         escaped(&machine.os),
         escaped(&machine.arch),
         machine.cpus
     )
+}
+
+/// Which trials were asked for, where they are not the first ones.
+fn numbers(session: &Session) -> String {
+    match session.first_trial {
+        0 => String::new(),
+        first => format!(" (numbers {first} to {})", first.saturating_add(session.trials) - 1),
+    }
 }
 
 /// The command as one would type it: whatever path the program had, it is `locus`.

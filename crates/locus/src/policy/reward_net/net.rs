@@ -102,6 +102,12 @@ impl RewardNet {
         parameters
     }
 
+    /// Glorot-uniform weights, zero biases.
+    pub(crate) fn initialize_as_glorot(&self, parameters: &mut [f32], rng: &mut Rng) {
+        self.hidden.initialize(parameters, rng);
+        self.output.initialize(parameters, rng);
+    }
+
     /// The features [dim, N] of contexts. Fails if one is not finite.
     pub(crate) fn features<'a>(
         &self,
@@ -161,18 +167,32 @@ impl RewardNet {
         rng: &mut Rng,
         work: &mut NetWork,
     ) -> f64 {
+        let weight = 2.0 / work.batch.actions.len() as f32;
+        let of_error = |_: usize, error: f32| (f64::from(error) * f64::from(error), weight * error);
+        self.loss_of_errors(parameters, units, rng, work, of_error) / work.batch.actions.len() as f64
+    }
+
+    /// The sum of what `of_error` makes of the error for every action taken: its part of the loss, and the gradient of that in the
+    /// prediction. The net's gradients are added to `work.gradients`. **Samples** if `units` do.
+    pub(crate) fn loss_of_errors(
+        &self,
+        parameters: &[f32],
+        units: &impl Units,
+        rng: &mut Rng,
+        work: &mut NetWork,
+        mut of_error: impl FnMut(usize, f32) -> (f64, f32),
+    ) -> f64 {
         self.forward(parameters, work, |outputs| units.pass(outputs, rng));
         let NetWork { batch, hidden, predictions, prediction_gradients, gradients } = work;
         let Minibatch { inputs, actions, rewards } = batch;
-        let n_rows = inputs.n_columns();
         prediction_gradients.reshape_like(self.output.n_out(), inputs.all());
         prediction_gradients.fill(0.0);
-        let weight = 2.0 / n_rows as f32;
-        let mut squares = 0.0;
+        let mut loss = 0.0;
         for (column, (&action, &reward)) in actions.iter().zip(&*rewards).enumerate() {
             let error = predictions.line(action)[column] - reward;
-            squares += f64::from(error) * f64::from(error);
-            prediction_gradients.line_mut(action)[column] = weight * error;
+            let (part, gradient) = of_error(action, error);
+            loss += part;
+            prediction_gradients.line_mut(action)[column] = gradient;
         }
 
         let (features, to_features) = if hidden.outputs().is_empty() {
@@ -191,7 +211,7 @@ impl RewardNet {
             InputGradient::None,
             pass_back,
         );
-        squares / n_rows as f64
+        loss
     }
 
     /// Computes the predictions for the contexts in `work`; `pass` may change what a hidden layer gives.

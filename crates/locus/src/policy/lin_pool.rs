@@ -1,0 +1,200 @@
+//! LinPool: linear Thompson sampling with one scale for every problem, noise that actions share, and tempered draws.
+//!
+//! As in LinFullPost every action has a Bayesian linear regression with its exact posterior. What differs: rewards and contexts are
+//! brought to one [`Scale`], which is taken anew, and every posterior with it, after so many observations; a draw deviates by the
+//! larger of the action's own noise and the noise of all actions together ([`Exploration`]); and it deviates less the more was seen.
+//! docs/locus-policy.md says why, and where it fails.
+
+use super::FitReport;
+use super::linear_heads::LinearHeads;
+use super::pooled::{Exploration, NoiseKind, Scale, Seen, Tempering};
+use super::registry::registered;
+use super::settings::Capacity;
+use super::thompson::{Breakdown, Plan, Planned, RewardModel};
+use crate::config::config;
+use crate::linear::{LinearPosterior, LinearPrior};
+use crate::replay::Replay;
+use crate::save::{Decoder, Encoder};
+use crate::scratch::Scratch;
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
+
+config! {
+    /// Settings of LinPool.
+    pub struct LinPoolConfig {
+        /// λ, how strongly the prior holds the coefficients to 0
+        prior_precision: f64 = 0.25, Range::from(1e-12, 1e12), "benchmark";
+        /// a₀, the prior's shape of the noise variance
+        prior_shape: f64 = 1.0, Range::from(0.1, 1e12), "our choice";
+        /// b₀, the prior's rate of the noise variance
+        prior_rate: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
+        /// The least that the unit of rewards is; above it, it is the standard deviation of all rewards kept
+        reward_unit_floor: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
+        /// Whose noise a draw deviates by: the larger of pooled and own, pooled, or own
+        noise: NoiseKind = NoiseKind::Larger, Range::ANY, "our choice";
+        /// How draws are tempered as observations come: root, coefficients, tails, log, pulls, information or off
+        tempering: Tempering = Tempering::Root, Range::ANY, "our choice";
+        /// τ, the number of observations, or the information, after which tempering matters
+        tempering_steps: f64 = 100.0, Range::above(0.0, 1e12), "our choice";
+        /// D₀, with tempering=coefficients: with fewer coefficients than this, tempering comes later
+        tempering_coefficients: f64 = 50.0, Range::from(0.0, 1e12), "our choice";
+        /// What every deviation is multiplied by
+        exploration: f64 = 1.0, Range::from(0.0, 1e6), "our choice";
+        /// Observations from one scale to the next
+        rescale_every: u32 = 20, Range::from(1.0, 1e6), "our choice";
+        /// How many of the last observations scale and posteriors are rebuilt from
+        replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
+        /// How often every action is played, round robin, before the model decides
+        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
+    }
+}
+
+registered!(
+    LinPoolConfig => LinPool,
+    "lin-pool",
+    "Linear Thompson sampling with shared noise, tempered draws and a scale of its own",
+    &[("default", LinPoolConfig::default)]
+);
+
+impl Planned for LinPoolConfig {
+    fn plan(&self) -> Plan {
+        Plan::trained(self.initial_pulls, self.rescale_every, self.replay_capacity.0)
+    }
+}
+
+impl LinPoolConfig {
+    fn prior(&self) -> LinearPrior {
+        LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
+    }
+
+    fn exploration(&self) -> Exploration {
+        Exploration {
+            noise: self.noise,
+            tempering: self.tempering,
+            tempering_steps: self.tempering_steps,
+            tempering_coefficients: self.tempering_coefficients,
+            width: self.exploration,
+        }
+    }
+}
+
+/// A linear posterior for every action, on the features `[c·x, 1]`.
+#[derive(Clone, Debug)]
+pub struct LinPool {
+    heads: LinearHeads,
+    exploration: Exploration,
+    reward_unit_floor: f64,
+    scale: Scale,
+    /// How much was observed.
+    seen: Seen,
+    /// The features of the observation that is taken in.
+    features: Vec<f64>,
+}
+
+impl LinPool {
+    /// The posterior of an action's coefficients, the intercept last. Panics if there is no such action.
+    pub fn posterior(&self, action: usize) -> &LinearPosterior {
+        self.heads.posterior(action)
+    }
+
+    /// What rewards and contexts are brought to.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    fn with_heads(config: &LinPoolConfig, heads: LinearHeads) -> Self {
+        Self {
+            exploration: config.exploration(),
+            reward_unit_floor: config.reward_unit_floor,
+            scale: Scale::AS_GIVEN,
+            seen: Seen::NOTHING,
+            features: vec![0.0; heads.dim()],
+            heads,
+        }
+    }
+
+    fn predict(&self, features: &[f64]) -> impl Fn(usize) -> f64 {
+        |action| self.heads.posterior(action).predict(features)
+    }
+
+    fn deviate(&self, rng: &mut Rng) -> impl FnOnce(&mut [f64]) -> Result<(), Breakdown> {
+        |deviations| self.exploration.draw_deviations(&self.heads, self.seen, rng, deviations)
+    }
+}
+
+impl RewardModel for LinPool {
+    type Config = LinPoolConfig;
+
+    fn new(config: &LinPoolConfig, shape: Shape, _seed: Seed) -> Self {
+        Self::with_heads(config, LinearHeads::new(shape.n_features + 1, shape.n_actions, config.prior()))
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(self.heads.n_actions())) {
+                self.scale.fill_features(context, features);
+                let (predict, deviate) = (self.predict(features), self.deviate(rng));
+                self.heads.value(features, scratch, rewards, predict, deviate)?;
+                self.scale.restore(rewards);
+            }
+            Ok(())
+        })
+    }
+
+    fn choose(
+        &self,
+        request: Request<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        _n_actions: usize,
+    ) -> Result<Choice, Breakdown> {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            self.scale.fill_features(request.context, features);
+            let (predict, deviate) = (self.predict(features), self.deviate(rng));
+            self.heads.find_best(features, scratch, predict, deviate).map(Choice::drawn)
+        })
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        self.scale.fill_features(outcome.context, &mut self.features);
+        self.heads.observe(outcome.action, &self.features, self.scale.standardize(outcome.reward));
+        self.seen = self.exploration.look(&self.heads, &self.scale, self.seen.n_observed + 1);
+    }
+
+    /// Takes the scale anew, and with it every posterior.
+    fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let scale = Scale::of(replay, self.reward_unit_floor)?;
+        self.heads.rebuild(replay, |index, features| {
+            let observation = replay.get(index);
+            scale.fill_features(observation.context, features);
+            scale.standardize(observation.reward)
+        });
+        self.scale = scale;
+        self.seen = self.exploration.look(&self.heads, &self.scale, self.seen.n_observed);
+        // All that is kept, at once.
+        Ok(FitReport { minibatches: 1, ..FitReport::default() })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.seen.n_observed);
+        self.scale.encode(encoder);
+        self.heads.encode(encoder);
+    }
+
+    fn decode(config: &LinPoolConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let n_observed = decoder.u64()?;
+        let scale = Scale::decode(decoder)?;
+        let dim = shape.n_features + 1;
+        let heads = LinearHeads::decode(dim, shape.n_actions, config.prior(), decoder)?;
+        let seen = config.exploration().look(&heads, &scale, n_observed);
+        Ok(Self { scale, seen, ..Self::with_heads(config, heads) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! Settings of Locus. All that the search in docs/locus-policy.md varied is a setting.
+
+use super::net::NetSettings;
+use crate::config::{Setting, config, words};
+use crate::linear::LinearPrior;
+use crate::policy::pooled::{Exploration, NoiseKind, Tempering};
+use crate::policy::settings::{Capacity, Layers};
+use crate::policy::thompson::{Plan, Planned};
+
+/// Sizes: `0.3x1`. Ranges are of their number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes(pub Vec<f64>);
+
+impl Setting for Sizes {
+    const TYPE: &'static str = "sizes such as 0.3x1, each above 0 and up to 1e6, their number";
+
+    fn parse(text: &str) -> Option<Self> {
+        let size = |text: &str| f64::parse(text).filter(|size| *size > 0.0 && *size <= 1e6);
+        text.split('x').map(size).collect::<Option<Vec<f64>>>().map(Self)
+    }
+
+    fn format(&self) -> String {
+        self.0.iter().map(Setting::format).collect::<Vec<_>>().join("x")
+    }
+
+    fn magnitude(&self) -> f64 {
+        self.0.len() as f64
+    }
+}
+
+words! {
+    /// What the prior of the net's coefficients goes with.
+    pub enum NetPrior {
+        /// With nothing: what the net adds to a reward has a size of its own.
+        Fixed = "fixed",
+        /// With the noise, as that of all other coefficients does.
+        Noise = "noise",
+    }
+}
+
+words! {
+    /// Whose leverage and noise a draw deviates by.
+    pub enum Deviation {
+        /// Those of the linear expert.
+        Linear = "linear",
+        /// Those of the expert that was drawn.
+        Drawn = "drawn",
+    }
+}
+
+words! {
+    /// Which expert gives the means.
+    pub enum ExpertChoice {
+        /// One that is drawn for every decision, by its probability.
+        Drawn = "drawn",
+        /// The more probable one.
+        Likelier = "likelier",
+        /// Both, weighted by their probabilities.
+        Averaged = "averaged",
+    }
+}
+
+config! {
+    /// Settings of Locus.
+    pub struct LocusConfig {
+        /// λ, how strongly the prior holds the coefficients to 0
+        prior_precision: f64 = 0.25, Range::from(1e-12, 1e12), "benchmark";
+        /// a₀, the prior's shape of the noise variance
+        prior_shape: f64 = 3.0, Range::from(0.1, 1e12), "our choice";
+        /// b₀, the prior's rate of the noise variance
+        prior_rate: f64 = 3.0, Range::above(0.0, 1e12), "our choice";
+        /// The least that the unit of rewards is; above it, it is the standard deviation of all rewards kept
+        reward_unit_floor: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
+        /// Whose noise a draw deviates by: the larger of pooled and own, pooled, or own
+        noise: NoiseKind = NoiseKind::Larger, Range::ANY, "our choice";
+        /// How draws are tempered as observations come: root, coefficients, tails, log, pulls, information or off
+        tempering: Tempering = Tempering::Coefficients, Range::ANY, "our choice";
+        /// τ, the number of observations, or the information, after which tempering matters
+        tempering_steps: f64 = 20.0, Range::above(0.0, 1e12), "our choice";
+        /// D₀, with tempering=coefficients: with fewer coefficients than this, tempering comes later
+        tempering_coefficients: f64 = 50.0, Range::from(0.0, 1e12), "our choice";
+        /// What every deviation is multiplied by
+        exploration: f64 = 1.0, Range::from(0.0, 1e6), "our choice";
+        /// Whose leverage and noise a draw deviates by
+        deviation: Deviation = Deviation::Linear, Range::ANY, "our choice";
+        /// Which expert gives the means
+        expert_choice: ExpertChoice = ExpertChoice::Drawn, Range::ANY, "our choice";
+        /// What is left of the evidence for the experts after each observation
+        evidence_discount: f64 = 0.99, Range::from(0.0, 1.0), "our choice";
+        /// One expert on the net's features for each of these sizes: with net_prior=fixed the standard deviation of what they add to a reward
+        /// before anything is known, with net_prior=noise their root mean square length, where that of contexts is 1
+        net_sizes: Sizes = Sizes(vec![0.35]), Range::from(1.0, 4.0), "our choice";
+        /// What the prior of the net's coefficients goes with
+        net_prior: NetPrior = NetPrior::Fixed, Range::ANY, "our choice";
+        /// Hidden layers of the net; the last one gives the features
+        hidden_layers: Layers = Layers(vec![50]), Range::from(1.0, 9.0), "our choice";
+        /// Learning rate of Adam
+        learning_rate: f64 = 1e-3, Range::above(0.0, 10.0), "our choice";
+        /// The standard deviations of rewards at the start, on the policy's scale
+        reward_std: f64 = 0.5, Range::above(0.0, 1e6), "authors' program of LU-Gauss";
+        /// N, rows of a minibatch
+        batch_size: u32 = 512, Range::from(2.0, 1e6), "as the LU nets";
+        /// Observations from one round of training, and of taking the scale anew, to the next
+        train_every: u32 = 20, Range::from(1.0, 1e6), "as the LU nets";
+        /// Minibatches of a round of training
+        minibatches: u32 = 40, Range::from(1.0, 1e6), "as the LU nets";
+        /// How many of the last observations are trained on
+        replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
+        /// How often every action is played, round robin, before the model decides
+        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
+    }
+}
+
+impl Planned for LocusConfig {
+    fn plan(&self) -> Plan {
+        Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
+    }
+}
+
+impl LocusConfig {
+    /// The mixture of two experts that the search began with.
+    pub fn mixture() -> Self {
+        Self {
+            prior_shape: 1.0,
+            prior_rate: 1.0,
+            tempering: Tempering::Root,
+            tempering_steps: 100.0,
+            net_sizes: Sizes(vec![1.0]),
+            net_prior: NetPrior::Noise,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn prior(&self) -> LinearPrior {
+        LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
+    }
+
+    pub(super) fn exploration(&self) -> Exploration {
+        Exploration {
+            noise: self.noise,
+            tempering: self.tempering,
+            tempering_steps: self.tempering_steps,
+            tempering_coefficients: self.tempering_coefficients,
+            width: self.exploration,
+        }
+    }
+
+    /// Of every expert the size of what the net adds, and how many features it sees.
+    pub(super) fn experts(&self, n_linear: usize, n_net: usize) -> impl Iterator<Item = (f64, usize)> {
+        let deep = self.net_sizes.0.iter().map(move |&net_size| (net_size, n_linear + n_net));
+        [(0.0, n_linear)].into_iter().chain(deep)
+    }
+
+    pub(super) fn net(&self) -> NetSettings {
+        NetSettings {
+            hidden_layers: self.hidden_layers.clone(),
+            learning_rate: self.learning_rate as f32,
+            reward_std: self.reward_std,
+            batch_size: self.batch_size as usize,
+            minibatches: self.minibatches,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Posteriors against those built one observation at a time, draws against their formula, decisions against draws, and the net's loss
+//! against finite differences.
+
+use super::*;
+use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
+use crate::policy::contract::assert_settings;
+use crate::policy::pooled::Tempering;
+use crate::policy::settings::Layers;
+use crate::policy::thompson::{Thompson, highest};
+use crate::policy::{Choose, Policy};
+
+const SHAPE: Shape = Shape::new(4, 3);
+
+fn small() -> LocusConfig {
+    LocusConfig {
+        hidden_layers: Layers(vec![7, 6]),
+        batch_size: 32,
+        minibatches: 10,
+        net_sizes: Sizes(vec![0.5, 1.0]),
+        tempering: Tempering::Root,
+        tempering_steps: 100.0,
+        ..LocusConfig::default()
+    }
+}
+
+/// Rewards that are not linear in the context, of a size that needs a scale.
+fn outcomes(n: u64) -> Vec<(Vec<f32>, usize, f64)> {
+    let outcome = |round: u64| {
+        let mut rng = Seed::new(5).stream("problem", round);
+        let context: Vec<f32> = (0..4).map(|_| 2.0 * rng.normal() as f32).collect();
+        let action = rng.below(3);
+        let reward = 50.0 + 20.0 * f64::from(context[action].abs()) + rng.normal();
+        (context, action, reward)
+    };
+    (0..n).map(outcome).collect()
+}
+
+fn trained(config: &LocusConfig, n: u64) -> Thompson<Locus> {
+    let mut policy = config.build(SHAPE, Seed::new(1)).unwrap();
+    for (round, (context, action, reward)) in outcomes(n).iter().enumerate() {
+        let (round, action, reward) = (round as u64, *action, *reward);
+        policy.learn(Outcome { round, context, action, reward }).unwrap();
+    }
+    policy
+}
+
+/// `[c·x, 1, φ/rms‖φ‖]`
+fn features(model: &Locus, context: &[f32]) -> Vec<f64> {
+    let mut features = vec![0.0; 5 + 6];
+    model.fill_features(context, &mut NetWork::default(), &mut features).unwrap();
+    features
+}
+
+/// At a round of training (60) and between two of them (73).
+#[test]
+fn rebuilt_posteriors_are_those_of_every_observation_in_turn() {
+    for n in [60, 73] {
+        let policy = trained(&small(), n);
+        let model = policy.model();
+        let weights = [None, Some(model.experts[1].net_weight), Some(model.experts[2].net_weight)];
+        let dims = [5, 11, 11];
+        let mut expected = dims.map(|dim| vec![LinearPosterior::new(dim, small().prior()); 3]);
+        let mut squares = 0.0;
+        for (index, (context, action, reward)) in outcomes(n).iter().enumerate() {
+            let features = features(model, context);
+            let target = (reward - model.scale.reward_mean) / model.scale.reward_unit;
+            for (weight, posteriors) in weights.iter().zip(&mut expected) {
+                let mut own = features[..5].to_vec();
+                own.extend(weight.iter().flat_map(|w| features[5..].iter().map(move |feature| w * feature)));
+                posteriors[*action].observe(&own, target);
+            }
+            if index < 60 {
+                squares += features[5..].iter().map(|feature| feature * feature).sum::<f64>() / 60.0;
+            }
+        }
+        assert!((squares - 1.0).abs() < 1e-6, "the mean square length of the net's features is {squares}");
+        for (expert, posteriors) in expected.iter().enumerate() {
+            for (action, expected) in posteriors.iter().enumerate() {
+                let found = model.posterior(expert, action);
+                assert_eq!(found.noise_shape(), expected.noise_shape());
+                assert!((found.noise_rate() - expected.noise_rate()).abs() < 1e-6);
+                for (found, expected) in found.mean().iter().zip(expected.mean()) {
+                    assert!(
+                        (found - expected).abs() < 1e-5,
+                        "{n} observations, expert {expert}, action {action}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// With λ = 0.25 and noise of variance 1 before anything was seen, w is half the size; afterwards it goes with the noise of the posteriors
+/// that were there before.
+#[test]
+fn what_the_net_adds_has_a_size_of_its_own() {
+    let model = |n| trained(&small(), n).model().clone();
+    assert_eq!(model(0).experts.iter().map(|expert| expert.net_weight).collect::<Vec<_>>(), [0.0, 0.25, 0.5]);
+    let of_noise = LocusConfig { net_prior: NetPrior::Noise, ..small() };
+    for n in [0, 40] {
+        let weights: Vec<f64> =
+            trained(&of_noise, n).model().experts.iter().map(|expert| expert.net_weight).collect();
+        assert_eq!(weights, [0.0, 0.5, 1.0]);
+    }
+    let mut before = model(19);
+    let context = &outcomes(20)[19];
+    before.observe(&Outcome { round: 19, context: &context.0, action: context.1, reward: context.2 });
+    let (shape, rate) = pooled_noise(&before.experts[2].heads);
+    let after = model(20).experts[2].net_weight;
+    assert!((after * after * rate / shape / 0.25 - 1.0).abs() < 1e-9, "{after}");
+}
+
+/// The mean of the expert that is drawn, and deviations by the linear one. Two-sample Kolmogorov–Smirnov of 50 000 draws each,
+/// exceeded by chance once in 10 000 seeds for each action.
+#[test]
+fn rewards_are_drawn_as_the_formula_says() {
+    const N_DRAWS: usize = 50_000;
+    // Without much left of the evidence, all experts are drawn.
+    let policy = trained(&LocusConfig { evidence_discount: 0.1, ..small() }, 70);
+    let model = policy.model();
+    let probabilities = model.expert_probabilities();
+    assert!(probabilities.iter().all(|probability| *probability > 0.02), "{probabilities:?}");
+    let context = [0.5, -1.0, 2.0, 0.3];
+    let features = features(model, &context);
+    let own = |expert: usize| {
+        let mut own = vec![0.0; if expert == 0 { 5 } else { 11 }];
+        model.experts[expert].fill_features(&features, 5, &mut own);
+        own
+    };
+    let (shape, rate) = pooled_noise(model.linear());
+    let drawn = policy.sample_rewards(7, &vec![&context[..]; N_DRAWS]).unwrap();
+    let mut rng = Seed::new(6).stream("test", 0);
+    for action in 0..3 {
+        let drawn: Vec<f64> = drawn.iter().skip(action).step_by(3).copied().collect();
+        let linear = model.posterior(0, action);
+        let leverage = linear.leverage(&features[..5], &mut [0.0; 5]);
+        let means = [0, 1, 2].map(|expert| model.posterior(expert, action).predict(&own(expert)));
+        let by_formula = (0..N_DRAWS).map(|_| {
+            let place = rng.uniform();
+            let is_cautious = place < probabilities[0] + probabilities[1];
+            let mean = if place < probabilities[0] { means[0] } else { means[2 - usize::from(is_cautious)] };
+            let variance = (rate / rng.gamma(shape)).max(linear.sample_noise_variance(&mut rng));
+            let deviation = (variance * leverage / 1.7).sqrt() * rng.normal();
+            model.scale.reward_mean + model.scale.reward_unit * (mean + deviation)
+        });
+        let statistic = kolmogorov_of_two(drawn, by_formula.collect());
+        assert!(statistic < KOLMOGOROV_ONE_IN_10_000, "action {action}: {statistic}");
+    }
+}
+
+#[test]
+fn the_winner_is_that_of_the_full_draw() {
+    for expert_choice in [ExpertChoice::Drawn, ExpertChoice::Likelier, ExpertChoice::Averaged] {
+        for deviation in [Deviation::Linear, Deviation::Drawn] {
+            let config = LocusConfig { expert_choice, deviation, evidence_discount: 0.1, ..small() };
+            let policy = trained(&config, 70);
+            for round in 0..60 {
+                let mut rng = Seed::new(8).stream("test", round);
+                let context: Vec<f32> = (0..4).map(|_| 2.0 * rng.normal() as f32).collect();
+                let stream = Seed::new(9).stream("choose", round);
+                let mut rewards = [0.0; 3];
+                Scratch::with(|scratch| {
+                    let request = Request { round, context: &context };
+                    let chosen = policy.model().choose(request, &mut stream.clone(), scratch, 3).unwrap();
+                    policy.model().draw(&[&context], &mut stream.clone(), scratch, &mut rewards).unwrap();
+                    assert_eq!(chosen.action, highest(&rewards).unwrap(), "{config:?}, {rewards:?}");
+                });
+            }
+        }
+    }
+}
+
+/// Where rewards bend, the net's expert predicts better and is found out; where they do not, the linear one is not given up.
+#[test]
+fn evidence_tells_which_expert_is_right() {
+    let config = LocusConfig { learning_rate: 0.01, minibatches: 40, ..small() };
+    let bent = trained(&config, 400);
+    let linear = bent.model().expert_probabilities()[0];
+    assert!(linear < 0.01, "{linear}");
+    let mut straight = config.build(SHAPE, Seed::new(1)).unwrap();
+    for (round, (context, action, _)) in outcomes(400).iter().enumerate() {
+        let noise = Seed::new(7).stream("noise", round as u64).normal();
+        let reward = f64::from(context[*action]) + noise;
+        straight.learn(Outcome { round: round as u64, context, action: *action, reward }).unwrap();
+    }
+    let linear = straight.model().expert_probabilities()[0];
+    assert!(linear > 0.2, "{linear}");
+}
+
+#[test]
+fn settings_are_those_of_the_page() {
+    assert_settings(
+        "locus",
+        "prior_precision=0.25 prior_shape=3 prior_rate=3 reward_unit_floor=1 noise=larger tempering=coefficients tempering_steps=20 \
+         tempering_coefficients=50 \
+         exploration=1 deviation=linear expert_choice=drawn evidence_discount=0.99 net_sizes=0.35 net_prior=fixed hidden_layers=50 \
+         learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
+    );
+}
+
+#[test]
+fn the_mixture_is_that_of_the_page() {
+    assert_settings(
+        "locus@mixture",
+        "prior_precision=0.25 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger tempering=root tempering_steps=100 \
+         tempering_coefficients=50 exploration=1 deviation=linear expert_choice=drawn evidence_discount=0.99 net_sizes=1 net_prior=noise \
+         hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all \
+         initial_pulls=2",
+    );
+}
