@@ -13,7 +13,7 @@ config! {
         /// Hidden layers of the net that maps the context to rewards
         layers: Layers = Layers(vec![50]), Range::from(0.0, 9.0), "paper, the sizes it quotes";
         /// Nets that are drawn for a minibatch, to tell from their functions how probable these are
-        samples: u32 = 50, Range::from(2.0, 1000.0), "our choice: half of its program's, in half of the time";
+        samples: u32 = 50, Range::from(2.0, 1000.0), "our choice: half of its program's, for speed";
         /// Random measurement points beside those of the minibatch, uniform over the box of its contexts made twice as wide
         random_points: u32 = 10, Range::from(0.0, 1000.0), "its program";
         /// Standard deviation of the noise that is put on functions, and on the process, where they are compared
@@ -35,7 +35,7 @@ config! {
         /// Each number of a gradient is cut off here
         max_gradient: f64 = 5.0, Range::above(0.0, 1e6), "its program";
         /// N, observations of a minibatch, all different
-        batch_size: u32 = 256, Range::from(2.0, 1e4), "our choice: half of its program's, in less than half of the time";
+        batch_size: u32 = 256, Range::from(2.0, 1e4), "our choice: half of its program's, for speed";
         /// Observations from one round of training to the next
         train_every: u32 = 50, Range::from(1.0, 1e6), "its program";
         /// Minibatches of a round of training
@@ -55,7 +55,7 @@ config! {
         /// Learning rate of Adam for the prior
         prior_learning_rate: f64 = 0.02, Range::above(0.0, 1.0), "our choice: its program's 0.01, for fewer steps";
         /// Observations, drawn anew for each step and all different, whose marginal likelihood a step of the prior climbs
-        prior_batch_size: u32 = 250, Range::from(2.0, 2000.0), "our choice: its program's 1000 take thirty times as long";
+        prior_batch_size: u32 = 250, Range::from(2.0, 2000.0), "our choice: its program takes 1000, and time grows with the cube";
         /// Steps of the prior in a round of training
         prior_minibatches: u32 = 25, Range::from(1.0, 1e6), "our choice: a quarter of its program's";
         /// How many of the last observations are trained on

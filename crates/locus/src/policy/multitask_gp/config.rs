@@ -22,7 +22,7 @@ config! {
         /// Learning rate of Adam for the kernel
         learning_rate: f64 = 0.02, Range::above(0.0, 1.0), "our choice: its program's 0.01, for fewer steps";
         /// Observations, drawn anew for each step and all different, whose marginal likelihood a step of Adam climbs
-        batch_size: u32 = 250, Range::from(2.0, 2000.0), "our choice: its program's 1000 take thirty times as long";
+        batch_size: u32 = 250, Range::from(2.0, 2000.0), "our choice: its program takes 1000, and time grows with the cube";
         /// Steps of Adam in a round of training
         minibatches: u32 = 25, Range::from(1.0, 1e6), "our choice: a quarter of its program's";
         /// Observations from one round of training to the next
