@@ -228,3 +228,19 @@ fn presets_differ_in_their_layers_alone() {
         assert_settings(&format!("fbnn@{preset}"), &expected);
     }
 }
+
+/// For any density the mean of −score·(f − μ) is the number of points. With many draws at few points the estimate keeps nearly all of it; with the
+/// default 50 draws at 266 points about a tenth: the entropy of drawn functions then hardly counts, and their spread is held up by little.
+#[test]
+fn estimated_scores_are_flat_where_points_outnumber_draws() {
+    let share = |n_draws: usize, n_points: usize| {
+        let mut rng = rng(7);
+        let draws: Vec<f64> = (0..n_points * n_draws).map(|_| rng.normal()).collect();
+        let mut scores = Vec::new();
+        assert!(estimate_scores(&draws, n_draws, 0.99, &mut SteinWork::default(), &mut scores));
+        -matrix::dot(&draws, &scores) / (n_draws * n_points) as f64
+    };
+    let (many, few) = (share(500, 6), share(50, 266));
+    assert!((many - 1.0).abs() < 0.1, "{many}");
+    assert!((few - 0.1).abs() < 0.05, "{few}");
+}
