@@ -279,7 +279,7 @@ mod tests {
     fn standing(asked: usize, jobs: usize) -> Standing {
         let policies = POLICIES.map(str::to_owned).to_vec();
         let problems = PROBLEMS.map(|name| (name.to_owned(), 2)).to_vec();
-        Standing::new(policies, problems, 100, jobs, |_, _| vec![0..asked])
+        Standing::new(policies, problems, 100, jobs, |_, _| std::iter::once(0..asked).collect())
     }
 
     fn id(policy: usize, problem: usize, trial: usize) -> TrialId {

@@ -30,6 +30,7 @@ mod subject;
 mod summary;
 mod watched;
 
+use std::iter::once;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -177,7 +178,7 @@ impl Exploration {
             missing: self.policies.iter().map(|spec| self.trial_id(spec)).collect(),
             done: 0,
             retried: 0,
-            standing: Standing::new(names, problems, self.steps, self.jobs, |_, _| vec![0..1]),
+            standing: Standing::new(names, problems, self.steps, self.jobs, |_, _| once(0..1).collect()),
             warnings: Vec::new(),
         }
     }

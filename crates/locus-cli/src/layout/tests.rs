@@ -53,7 +53,7 @@ fn standing(
 ) -> Standing {
     let names = policies.iter().map(|name| (*name).to_owned()).collect();
     let sizes = problems.iter().map(|name| ((*name).to_owned(), 10)).collect();
-    let mut standing = Standing::new(names, sizes, 10, 2, |_, _| vec![0..asked]);
+    let mut standing = Standing::new(names, sizes, 10, 2, |_, _| std::iter::once(0..asked).collect());
     for policy in 0..policies.len() {
         for problem in 0..problems.len() {
             (0..ended(policy, problem)).for_each(|trial| end(&mut standing, policy, problem, trial));
