@@ -1,7 +1,7 @@
 //! NeuralTS (Zhang, Zhou, Li and Gu, 2021): Thompson sampling around a net's predictions, as wide as its gradient says.
 //!
 //! Every action's reward is drawn by itself, `N(f, ν²λ·gᵀZ⁻¹g)`: in function space, not from one draw of the parameters.
-//! [`super::gradient_net`] says what the width `√(gᵀZ⁻¹g)` is.
+//! `gradient_net` says what the width `√(gᵀZ⁻¹g)` is.
 
 pub use super::gradient_net::PrecisionMatrix;
 use super::gradient_net::{GradientNet, Widen};

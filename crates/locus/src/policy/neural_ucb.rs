@@ -1,6 +1,6 @@
 //! NeuralUCB (Zhou, Li and Gu, 2020): the action whose predicted reward could be the highest, by the confidence that the net's gradient gives.
 //!
-//! An action is valued γ widths above its prediction; [`super::gradient_net`] says what the width is. The choice is certain.
+//! An action is valued γ widths above its prediction; `gradient_net` says what the width is. The choice is certain.
 
 pub use super::gradient_net::PrecisionMatrix;
 use super::gradient_net::{GradientNet, Widen};

@@ -1,9 +1,9 @@
 //! Locus: a linear expert, experts on a net's features, and whichever predicts better decides.
 //!
 //! The linear expert is LinPool. Every other has the same regressions on `[c·x, 1, w·φ/rms‖φ‖]`, where φ is the last hidden layer of a
-//! net that learns to predict rewards ([`net::GaussNet`]). w is such that what the net adds to a reward has a given standard deviation before
+//! net that learns to predict rewards (`net.rs`). w is such that what the net adds to a reward has a given standard deviation before
 //! anything is known, in units of reward and whatever the noise: a prior of fixed size, where the conjugate one grows with the noise. Before an
-//! observation is taken in, each expert is asked how probable its reward was ([`evidence::Evidence`]); a decision draws one of the experts by
+//! observation is taken in, each expert is asked how probable its reward was (`evidence.rs`); a decision draws one of the experts by
 //! that, takes every action's mean from it, and how far to deviate from the mean from the linear one.
 //!
 //! After a round of training all features are others, so the posteriors are rebuilt from all observations kept, on a scale taken anew.
