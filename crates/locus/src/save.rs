@@ -11,7 +11,7 @@
 //! Numbers are little-endian, floats to the bit. The policy's text names every setting, so a file means the
 //! same when defaults change. Nothing here trusts a length: no input panics or allocates more than it holds.
 
-use crate::Error;
+use crate::{Error, Shape};
 
 /// What a saved policy begins with.
 const MAGIC: &[u8; 8] = b"LOCUSPOL";
@@ -101,6 +101,14 @@ impl<'a> Decoder<'a> {
     /// Fills `values`.
     pub fn f32s(&mut self, values: &mut [f32]) -> Result<(), Error> {
         values.iter_mut().try_for_each(|value| self.array().map(|bytes| *value = f32::from_le_bytes(bytes)))
+    }
+
+    /// Fails if a net for this shape is larger than what is left, before any room is made for it.
+    pub fn check_room(&self, shape: Shape) -> Result<(), Error> {
+        if shape.n_features.max(shape.n_actions) > self.remaining() {
+            return Err(self.damaged("its parameters are cut short".to_owned()));
+        }
+        Ok(())
     }
 
     /// `N` lists of `n` finite numbers each: parameters, and what their optimizer keeps.

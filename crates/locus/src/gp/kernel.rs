@@ -107,12 +107,12 @@ impl KernelParameters {
 }
 
 /// `ln(1 + eˣ)`
-pub(super) fn softplus(x: f64) -> f64 {
+pub fn softplus(x: f64) -> f64 {
     x.max(0.0) + libm::log1p(libm::exp(-x.abs()))
 }
 
 /// Its derivative.
-pub(super) fn sigmoid(x: f64) -> f64 {
+pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-x))
 }
 

@@ -11,7 +11,7 @@ mod posterior;
 mod tests;
 
 pub use evidence::{EvidenceWork, evidence};
-pub use kernel::{CovarianceWork, Kernel, KernelParameters};
+pub use kernel::{CovarianceWork, Kernel, KernelParameters, sigmoid, softplus};
 pub use posterior::Posterior;
 
 /// Observed or asked for: contexts [n, C] one after another, and the action taken in each.

@@ -11,13 +11,3 @@ pub(super) fn find_breakdown<'a, N: Into<String>>(
         panel.find_non_finite().map(|found| Breakdown { place: place.into(), found: f64::from(found) })
     })
 }
-
-/// Fails if a number in named lists is not finite: parameters, and what their optimizer keeps, after a round of training.
-pub(super) fn check_trained<const N: usize>(lists: [(&str, &[f32]); N]) -> Result<(), Breakdown> {
-    for (name, list) in lists {
-        if let Some(found) = list.iter().find(|value| !value.is_finite()) {
-            return Err(Breakdown { place: format!("{name} after training"), found: f64::from(*found) });
-        }
-    }
-    Ok(())
-}

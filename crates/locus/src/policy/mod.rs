@@ -23,6 +23,7 @@ pub mod multitask_gp;
 pub mod neural_linear;
 pub mod neural_ts;
 pub mod neural_ucb;
+mod optimized;
 pub mod param_noise;
 pub mod pi_ts_dgf;
 pub mod pooled;

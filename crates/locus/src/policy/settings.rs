@@ -12,6 +12,16 @@ words! {
     }
 }
 
+words! {
+    /// Which observations the likelihood counts.
+    pub enum LikelihoodScale {
+        /// Those of the minibatch.
+        Minibatch = "minibatch",
+        /// All, of which the minibatch is a sample.
+        All = "all",
+    }
+}
+
 /// Sizes of layers: `100x50`, or `none`. Ranges are of their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layers(pub Vec<usize>);

@@ -13,8 +13,9 @@ use multiversion::multiversion;
 use super::config::BbbConfig;
 use crate::nn::{Adam, BayesMlp, BayesMlpWork, LANES, Layout, Normals};
 use crate::policy::FitReport;
-use crate::policy::breakdown::{check_trained, find_breakdown};
+use crate::policy::breakdown::find_breakdown;
 use crate::policy::minibatch::{Contexts, Gathering, Minibatch};
+use crate::policy::optimized;
 use crate::policy::reward_scaling::{RewardScale, RewardScaling};
 use crate::policy::settings::{Switch, sizes};
 use crate::policy::thompson::{Breakdown, RewardModel};
@@ -236,11 +237,7 @@ impl RewardModel for Bbb {
             interventions += self.apply_bounds();
             self.parts.net.variances(&self.parameters, &mut self.variances);
         }
-        check_trained([
-            ("a parameter", &self.parameters),
-            ("a mean of gradients", &self.optimizer.means),
-            ("a mean of squared gradients", &self.optimizer.squares),
-        ])?;
+        optimized::check("", &self.parameters, &self.optimizer)?;
         self.work = Cache(Some(work));
         let mean_loss = Some(total / f64::from(minibatches));
         Ok(FitReport { minibatches, mean_loss, interventions })
@@ -248,21 +245,15 @@ impl RewardModel for Bbb {
 
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);
-        encoder.u64(self.optimizer.n_steps);
-        encoder.f32s(&self.parameters);
-        encoder.f32s(&self.optimizer.means);
-        encoder.f32s(&self.optimizer.squares);
+        optimized::encode(&self.parameters, &self.optimizer, encoder);
     }
 
     fn decode(config: &BbbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
+        decoder.check_room(shape)?;
         let parts = Parts::new(config, shape);
         let scaling = RewardScaling::decode(decoder)?;
-        let n_steps = decoder.u64()?;
-        let [parameters, means, squares] = decoder.parameters(parts.n_parameters)?;
-        let learning_rate = config.learning_rate as f32;
-        Ok(Self::assemble(parts, parameters, Adam { learning_rate, n_steps, means, squares }, scaling))
+        let (parameters, optimizer) =
+            optimized::decode(parts.n_parameters, config.learning_rate as f32, decoder)?;
+        Ok(Self::assemble(parts, parameters, optimizer, scaling))
     }
 }

@@ -3,8 +3,7 @@
 use crate::config::config;
 use crate::nn::BayesStart;
 use crate::policy::multitask_gp::prior::PriorSettings;
-use crate::policy::pi_ts_dgf::config::LikelihoodScale;
-use crate::policy::settings::{Capacity, Layers};
+use crate::policy::settings::{Capacity, Layers, LikelihoodScale};
 use crate::policy::thompson::{Plan, Planned};
 
 config! {

@@ -5,12 +5,12 @@ use super::objective::{Net, Terms, Work};
 use crate::nn::{Adam, BayesMlpWork, Normals};
 use crate::policy::FitReport;
 use crate::policy::bbb::model::{LOG_STD_BOUNDS, hold};
-use crate::policy::breakdown::{check_trained, find_breakdown};
+use crate::policy::breakdown::find_breakdown;
 use crate::policy::minibatch::{Contexts, DistinctRows};
 use crate::policy::multitask_gp::prior::{Prior, PriorWork};
-use crate::policy::pi_ts_dgf::config::LikelihoodScale;
+use crate::policy::optimized;
 use crate::policy::reward_scaling::{RewardScale, RewardScaling};
-use crate::policy::settings::sizes;
+use crate::policy::settings::{LikelihoodScale, sizes};
 use crate::policy::thompson::{Breakdown, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
@@ -209,11 +209,7 @@ impl RewardModel for Fbnn {
             interventions += self.step(objective);
         }
         self.net.bayes.variances(&self.parameters, &mut self.variances);
-        check_trained([
-            ("a parameter", &self.parameters),
-            ("a mean of gradients", &self.optimizer.means),
-            ("a mean of squared gradients", &self.optimizer.squares),
-        ])?;
+        optimized::check("", &self.parameters, &self.optimizer)?;
         self.work = Cache(Some(work));
         let mean_loss = Some(total / f64::from(minibatches));
         Ok(FitReport { minibatches, mean_loss, interventions })
@@ -222,22 +218,15 @@ impl RewardModel for Fbnn {
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);
         self.prior.encode(encoder);
-        encoder.u64(self.optimizer.n_steps);
-        encoder.f32s(&self.parameters);
-        encoder.f32s(&self.optimizer.means);
-        encoder.f32s(&self.optimizer.squares);
+        optimized::encode(&self.parameters, &self.optimizer, encoder);
     }
 
     fn decode(config: &FbnnConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
+        decoder.check_room(shape)?;
         let scaling = RewardScaling::decode(decoder)?;
         let prior = Prior::decode(config.prior(), shape, decoder)?;
-        let n_steps = decoder.u64()?;
-        let [parameters, means, squares] = decoder.parameters(net(config, shape).n_parameters)?;
-        let learning_rate = config.learning_rate as f32;
-        let optimizer = Adam { learning_rate, n_steps, means, squares };
+        let n_parameters = net(config, shape).n_parameters;
+        let (parameters, optimizer) = optimized::decode(n_parameters, config.learning_rate as f32, decoder)?;
         Ok(Self::assemble(config, shape, parameters, optimizer, prior, scaling))
     }
 }

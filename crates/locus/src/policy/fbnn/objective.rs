@@ -15,7 +15,7 @@
 use multiversion::multiversion;
 
 use super::stein::{SteinWork, estimate_scores};
-use crate::gp::{CovarianceWork, Kernel, Points};
+use crate::gp::{CovarianceWork, Kernel, Points, sigmoid, softplus};
 use crate::matrix;
 use crate::nn::{
     Activation, BayesMlp, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel, exp_slice,
@@ -87,8 +87,7 @@ impl Net {
 
     /// σ
     pub(super) fn noise_std(&self, parameters: &[f32]) -> f64 {
-        let raw = f64::from(parameters[self.noise]);
-        raw.max(0.0) + libm::log1p(libm::exp(-raw.abs()))
+        softplus(f64::from(parameters[self.noise]))
     }
 
     /// Reads the prior at the points in `work`; how many pivots were held.
@@ -178,8 +177,7 @@ impl Net {
         let kl_weight = terms.kl_weight * per_draw;
         let squares = squared_errors(&work.functions, &work.targets, n_draws);
         let slope = 1.0 / std - squares * error_weight / std;
-        let raw = f64::from(parameters[self.noise]);
-        work.gradients[self.noise] += (slope / (1.0 + libm::exp(-raw))) as f32;
+        work.gradients[self.noise] += (slope * sigmoid(f64::from(parameters[self.noise]))) as f32;
 
         // The gradient of the loss in every value of every function, in the place of the values.
         let values = work.functions.chunks_exact_mut(n_draws).zip(work.solved.chunks_exact(n_draws));

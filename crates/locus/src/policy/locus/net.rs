@@ -4,8 +4,8 @@
 //! and Adam keeps its state as long as the policy lives.
 
 use crate::nn::{Adam, Panel};
-use crate::policy::breakdown::check_trained;
 use crate::policy::minibatch::Gathering;
+use crate::policy::optimized;
 use crate::policy::reward_net::{AllUnits, NetWork, RewardNet};
 use crate::policy::reward_scaling::RewardScale;
 use crate::policy::settings::Layers;
@@ -98,11 +98,7 @@ impl GaussNet {
             total += loss;
             self.optimizer.step(&mut self.parameters, &mut work.gradients);
         }
-        check_trained([
-            ("a parameter", &self.parameters),
-            ("a mean of gradients", &self.optimizer.means),
-            ("a mean of squares", &self.optimizer.squares),
-        ])?;
+        optimized::check("", &self.parameters, &self.optimizer)?;
         Ok(total / f64::from(self.settings.minibatches))
     }
 
@@ -129,10 +125,7 @@ impl GaussNet {
     }
 
     pub(super) fn encode(&self, encoder: &mut Encoder) {
-        encoder.u64(self.optimizer.n_steps);
-        encoder.f32s(&self.parameters);
-        encoder.f32s(&self.optimizer.means);
-        encoder.f32s(&self.optimizer.squares);
+        optimized::encode(&self.parameters, &self.optimizer, encoder);
     }
 
     pub(super) fn decode(
@@ -140,13 +133,10 @@ impl GaussNet {
         shape: Shape,
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
-        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
+        decoder.check_room(shape)?;
         let net = RewardNet::new(&settings.hidden_layers, shape);
-        let n_steps = decoder.u64()?;
-        let [parameters, means, squares] = decoder.parameters(net.n_parameters + shape.n_actions)?;
-        let optimizer = Adam { learning_rate: settings.learning_rate, n_steps, means, squares };
+        let n_parameters = net.n_parameters + shape.n_actions;
+        let (parameters, optimizer) = optimized::decode(n_parameters, settings.learning_rate, decoder)?;
         Ok(Self::assemble(settings, net, shape, parameters, optimizer))
     }
 }

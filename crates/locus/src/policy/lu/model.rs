@@ -18,6 +18,7 @@ use super::settings::{KlWeight, LatentInput, StdScale};
 use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::policy::FitReport;
 use crate::policy::minibatch::{Gathering, Minibatch};
+use crate::policy::optimized;
 use crate::policy::reward_scaling::{RewardScale, RewardScaling};
 use crate::policy::settings::sizes;
 use crate::policy::thompson::{Breakdown, Planned, RewardModel};
@@ -332,24 +333,17 @@ impl<C: LuConfig> RewardModel for Lu<C> {
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_fits);
         self.scaling.encode(encoder);
-        encoder.u64(self.optimizer.n_steps);
-        encoder.f32s(&self.parameters);
-        encoder.f32s(&self.optimizer.means);
-        encoder.f32s(&self.optimizer.squares);
+        optimized::encode(&self.parameters, &self.optimizer, encoder);
     }
 
     fn decode(config: &C, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
+        decoder.check_room(shape)?;
         let shared = config.shared();
         let learning_rate = shared.learning_rate;
         let parts: Parts<C::Latent> = Parts::new(config, shared, shape);
         let n_fits = decoder.u64()?;
         let scaling = RewardScaling::decode(decoder)?;
-        let n_steps = decoder.u64()?;
-        let [parameters, means, squares] = decoder.parameters(parts.n_parameters)?;
-        let optimizer = Adam { learning_rate, n_steps, means, squares };
+        let (parameters, optimizer) = optimized::decode(parts.n_parameters, learning_rate, decoder)?;
         Ok(Self {
             parts,
             parameters,

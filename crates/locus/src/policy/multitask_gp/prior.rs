@@ -2,8 +2,8 @@
 
 use crate::gp::{EvidenceWork, Kernel, KernelParameters, Points, evidence};
 use crate::nn::Adam;
-use crate::policy::breakdown::check_trained;
 use crate::policy::minibatch::DistinctRows;
+use crate::policy::optimized;
 use crate::policy::reward_scaling::RewardScale;
 use crate::policy::thompson::Breakdown;
 use crate::replay::Replay;
@@ -105,20 +105,13 @@ impl Prior {
             self.places.hold(&mut self.parameters);
             kernel.set(&self.parameters, self.unit_or_root());
         }
-        check_trained([
-            ("a parameter of the kernel", &self.parameters),
-            ("a mean of the kernel's gradients", &self.optimizer.means),
-            ("a mean of the kernel's squared gradients", &self.optimizer.squares),
-        ])?;
+        optimized::check(" of the kernel", &self.parameters, &self.optimizer)?;
         Ok(total / f64::from(self.settings.minibatches))
     }
 
     pub(in crate::policy) fn encode(&self, encoder: &mut Encoder) {
         encoder.f64(self.unit.unwrap_or(0.0));
-        encoder.u64(self.optimizer.n_steps);
-        encoder.f32s(&self.parameters);
-        encoder.f32s(&self.optimizer.means);
-        encoder.f32s(&self.optimizer.squares);
+        optimized::encode(&self.parameters, &self.optimizer, encoder);
     }
 
     pub(in crate::policy) fn decode(
@@ -131,10 +124,8 @@ impl Prior {
             return Err(decoder.damaged(format!("the unit of its kernel is {unit}")));
         }
         let places = places(settings, shape);
-        let n_steps = decoder.u64()?;
-        let [mut parameters, means, squares] = decoder.parameters(places.len())?;
+        let (mut parameters, optimizer) = optimized::decode(places.len(), settings.learning_rate, decoder)?;
         places.hold(&mut parameters);
-        let optimizer = Adam { learning_rate: settings.learning_rate, n_steps, means, squares };
         Ok(Self { settings, places, parameters, optimizer, unit: (unit > 0.0).then_some(unit) })
     }
 }

@@ -1,7 +1,7 @@
 //! Settings of π-TS-DGF.
 
 use crate::config::{config, words};
-use crate::policy::settings::Capacity;
+use crate::policy::settings::{Capacity, LikelihoodScale};
 use crate::policy::thompson::{Plan, Planned};
 
 words! {
@@ -11,16 +11,6 @@ words! {
         Wasserstein = "wasserstein",
         /// The gradient of the kernel, which repels.
         Stein = "stein",
-    }
-}
-
-words! {
-    /// Which observations the likelihood counts.
-    pub enum LikelihoodScale {
-        /// Those of the minibatch.
-        Minibatch = "minibatch",
-        /// All, of which the minibatch is a sample.
-        All = "all",
     }
 }
 

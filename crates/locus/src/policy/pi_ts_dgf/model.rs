@@ -10,12 +10,13 @@
 
 use multiversion::multiversion;
 
-use super::config::{LikelihoodScale, PiTsDgfConfig};
+use super::config::PiTsDgfConfig;
 use super::flow::{Flow, FlowWork, Particles};
 use crate::nn::{LANES, Panel, Stack, StackWork};
 use crate::policy::FitReport;
 use crate::policy::minibatch::{Gathering, Minibatch};
 use crate::policy::reward_scaling::RewardScale;
+use crate::policy::settings::LikelihoodScale;
 use crate::policy::thompson::{Breakdown, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
@@ -222,9 +223,7 @@ impl RewardModel for PiTsDgf {
     }
 
     fn decode(config: &PiTsDgfConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
+        decoder.check_room(shape)?;
         let (stack, flow) = (stack(config, shape), Flow::new(config));
         let n_steps = decoder.u64()?;
         let mut panel = |is_there: bool| -> Result<Panel, Error> {

@@ -159,9 +159,7 @@ impl TrainedNet {
         shape: Shape,
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
-        if shape.n_features > decoder.remaining() || shape.n_actions > decoder.remaining() {
-            return Err(decoder.damaged("its parameters are cut short".to_owned()));
-        }
+        decoder.check_room(shape)?;
         let net = RewardNet::new(&settings.hidden_layers, shape);
         let n_steps = decoder.u64()?;
         let [parameters, squares] = decoder.parameters(net.n_parameters)?;
