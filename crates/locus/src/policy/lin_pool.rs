@@ -7,44 +7,22 @@
 
 use super::FitReport;
 use super::linear_heads::LinearHeads;
-use super::pooled::{Exploration, NoiseKind, Scale, Seen, Tempering};
+use super::pooled::{Exploration, Scale, Seen, pooled_config};
 use super::registry::registered;
 use super::settings::Capacity;
 use super::thompson::{Breakdown, Plan, Planned, RewardModel};
-use crate::config::config;
-use crate::linear::{LinearPosterior, LinearPrior};
+use crate::linear::LinearPosterior;
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-config! {
+pooled_config! {
     /// Settings of LinPool.
     pub struct LinPoolConfig {
-        /// λ, how strongly the prior holds the coefficients to 0
-        prior_precision: f64 = 0.25, Range::from(1e-12, 1e12), "benchmark";
-        /// a₀, the prior's shape of the noise variance
-        prior_shape: f64 = 1.0, Range::from(0.1, 1e12), "our choice";
-        /// b₀, the prior's rate of the noise variance
-        prior_rate: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
-        /// The least that the unit of rewards is; above it, it is the standard deviation of all rewards kept
-        reward_unit_floor: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
-        /// Whose noise a draw deviates by: the larger of pooled and own, pooled, or own
-        noise: NoiseKind = NoiseKind::Larger, Range::ANY, "our choice";
-        /// How draws are tempered as observations come: root, coefficients, tails, log, pulls, information or off
-        tempering: Tempering = Tempering::Root, Range::ANY, "our choice";
-        /// τ, the number of observations, or the information, after which tempering matters
-        tempering_steps: f64 = 100.0, Range::above(0.0, 1e12), "our choice";
-        /// D₀, with tempering=coefficients: with fewer coefficients than this, tempering comes later
-        tempering_coefficients: f64 = 50.0, Range::from(0.0, 1e12), "our choice";
-        /// What every deviation is multiplied by
-        exploration: f64 = 1.0, Range::from(0.0, 1e6), "our choice";
+        noise_prior: 1.0, tempering: Root, tempering_steps: 100.0;
         /// Observations from one scale to the next
         rescale_every: u32 = 20, Range::from(1.0, 1e6), "our choice";
-        /// How many of the last observations scale and posteriors are rebuilt from
-        replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
     }
 }
 
@@ -58,22 +36,6 @@ registered!(
 impl Planned for LinPoolConfig {
     fn plan(&self) -> Plan {
         Plan::trained(self.initial_pulls, self.rescale_every, self.replay_capacity.0)
-    }
-}
-
-impl LinPoolConfig {
-    fn prior(&self) -> LinearPrior {
-        LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
-    }
-
-    fn exploration(&self) -> Exploration {
-        Exploration {
-            noise: self.noise,
-            tempering: self.tempering,
-            tempering_steps: self.tempering_steps,
-            tempering_coefficients: self.tempering_coefficients,
-            width: self.exploration,
-        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Settings of Locus. All that the search in docs/locus-policy.md varied is a setting.
 
 use super::net::NetSettings;
-use crate::config::{Setting, config, words};
-use crate::linear::LinearPrior;
-use crate::policy::pooled::{Exploration, NoiseKind, Tempering};
+use crate::config::{Setting, words};
+use crate::policy::pooled::{Tempering, pooled_config};
 use crate::policy::settings::{Capacity, Layers};
 use crate::policy::thompson::{Plan, Planned};
 
@@ -60,27 +59,10 @@ words! {
     }
 }
 
-config! {
+pooled_config! {
     /// Settings of Locus.
     pub struct LocusConfig {
-        /// λ, how strongly the prior holds the coefficients to 0
-        prior_precision: f64 = 0.25, Range::from(1e-12, 1e12), "benchmark";
-        /// a₀, the prior's shape of the noise variance
-        prior_shape: f64 = 3.0, Range::from(0.1, 1e12), "our choice";
-        /// b₀, the prior's rate of the noise variance
-        prior_rate: f64 = 3.0, Range::above(0.0, 1e12), "our choice";
-        /// The least that the unit of rewards is; above it, it is the standard deviation of all rewards kept
-        reward_unit_floor: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
-        /// Whose noise a draw deviates by: the larger of pooled and own, pooled, or own
-        noise: NoiseKind = NoiseKind::Larger, Range::ANY, "our choice";
-        /// How draws are tempered as observations come: root, coefficients, tails, log, pulls, information or off
-        tempering: Tempering = Tempering::Coefficients, Range::ANY, "our choice";
-        /// τ, the number of observations, or the information, after which tempering matters
-        tempering_steps: f64 = 20.0, Range::above(0.0, 1e12), "our choice";
-        /// D₀, with tempering=coefficients: with fewer coefficients than this, tempering comes later
-        tempering_coefficients: f64 = 50.0, Range::from(0.0, 1e12), "our choice";
-        /// What every deviation is multiplied by
-        exploration: f64 = 1.0, Range::from(0.0, 1e6), "our choice";
+        noise_prior: 3.0, tempering: Coefficients, tempering_steps: 20.0;
         /// Whose leverage and noise a draw deviates by
         deviation: Deviation = Deviation::Linear, Range::ANY, "our choice";
         /// Which expert gives the means
@@ -104,10 +86,6 @@ config! {
         train_every: u32 = 20, Range::from(1.0, 1e6), "as the LU nets";
         /// Minibatches of a round of training
         minibatches: u32 = 40, Range::from(1.0, 1e6), "as the LU nets";
-        /// How many of the last observations are trained on
-        replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
     }
 }
 
@@ -128,20 +106,6 @@ impl LocusConfig {
             net_sizes: Sizes(vec![1.0]),
             net_prior: NetPrior::Noise,
             ..Self::default()
-        }
-    }
-
-    pub(super) fn prior(&self) -> LinearPrior {
-        LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
-    }
-
-    pub(super) fn exploration(&self) -> Exploration {
-        Exploration {
-            noise: self.noise,
-            tempering: self.tempering,
-            tempering_steps: self.tempering_steps,
-            tempering_coefficients: self.tempering_coefficients,
-            width: self.exploration,
         }
     }
 

@@ -1,11 +1,13 @@
 //! What `lin-pool` and `locus` share: rewards and contexts on one scale, and noise that all actions share.
 //!
 //! [`Scale`] brings whatever comes to numbers that one prior suits. [`Exploration`] says how far a draw deviates from the mean:
-//! by the noise of all actions together or of the action itself, and less the more was seen.
+//! by the noise of all actions together or of the action itself, and less the more was seen. `pooled_config!` declares their settings once.
 
+mod config;
 mod exploration;
 mod scale;
 
+pub(super) use config::pooled_config;
 pub(super) use exploration::pooled_noise;
 pub use exploration::{Exploration, NoiseKind, Seen, Tempering};
 pub use scale::Scale;

@@ -1,0 +1,63 @@
+//! The settings that policies with pooled noise have.
+
+/// Declares the settings of a policy with pooled noise: a₀ = b₀ of the noise's prior, tempering and its τ as they are by default, then the
+/// policy's own. The module must have `Capacity` in scope. The settings get `prior` and `exploration`.
+macro_rules! pooled_config {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            noise_prior: $noise_prior:literal, tempering: $tempering:ident, tempering_steps: $steps:literal;
+            $($own:tt)*
+        }
+    ) => {
+        $crate::config::config! {
+            $(#[$meta])*
+            pub struct $name {
+                /// λ, how strongly the prior holds the coefficients to 0
+                prior_precision: f64 = 0.25, Range::from(1e-12, 1e12), "benchmark";
+                /// a₀, the prior's shape of the noise variance
+                prior_shape: f64 = $noise_prior, Range::from(0.1, 1e12), "our choice";
+                /// b₀, the prior's rate of the noise variance
+                prior_rate: f64 = $noise_prior, Range::above(0.0, 1e12), "our choice";
+                /// The least that the unit of rewards is; above it, it is the standard deviation of all rewards kept
+                reward_unit_floor: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
+                /// Whose noise a draw deviates by: the larger of pooled and own, pooled, or own
+                noise: $crate::policy::pooled::NoiseKind = $crate::policy::pooled::NoiseKind::Larger, Range::ANY, "our choice";
+                /// How draws are tempered as observations come: root, coefficients, tails, log, pulls, information or off
+                tempering: $crate::policy::pooled::Tempering = $crate::policy::pooled::Tempering::$tempering, Range::ANY, "our choice";
+                /// τ, the number of observations, or the information, after which tempering matters
+                tempering_steps: f64 = $steps, Range::above(0.0, 1e12), "our choice";
+                /// D₀, with tempering=coefficients: with fewer coefficients than this, tempering comes later
+                tempering_coefficients: f64 = 50.0, Range::from(0.0, 1e12), "our choice";
+                /// What every deviation is multiplied by
+                exploration: f64 = 1.0, Range::from(0.0, 1e6), "our choice";
+                $($own)*
+                /// How many of the last observations scale and posteriors are rebuilt from, and nets trained on
+                replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
+                /// How often every action is played, round robin, before the model decides
+                initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
+            }
+        }
+
+        impl $name {
+            pub(in crate::policy) fn prior(&self) -> $crate::linear::LinearPrior {
+                $crate::linear::LinearPrior {
+                    precision: self.prior_precision,
+                    shape: self.prior_shape,
+                    rate: self.prior_rate,
+                }
+            }
+
+            pub(in crate::policy) fn exploration(&self) -> $crate::policy::pooled::Exploration {
+                $crate::policy::pooled::Exploration {
+                    noise: self.noise,
+                    tempering: self.tempering,
+                    tempering_steps: self.tempering_steps,
+                    tempering_coefficients: self.tempering_coefficients,
+                    width: self.exploration,
+                }
+            }
+        }
+    };
+}
+pub(in crate::policy) use pooled_config;
