@@ -6,13 +6,13 @@
 //! docs/locus-policy.md says why, and where it fails.
 
 use super::FitReport;
-use super::linear_heads::LinearHeads;
+use super::linear_heads::{LinearHeads, by_action};
 use super::pooled::{Exploration, Scale, Seen, pooled_config};
 use super::registry::registered;
 use super::settings::Capacity;
 use super::thompson::{Breakdown, Plan, Planned, RewardModel};
 use crate::linear::LinearPosterior;
-use crate::replay::Replay;
+use crate::replay::{Observation, Replay};
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
@@ -131,11 +131,13 @@ impl RewardModel for LinPool {
     /// Takes the scale anew, and with it every posterior.
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let scale = Scale::of(replay, self.reward_unit_floor)?;
-        self.heads.rebuild(replay, |index, features| {
-            let observation = replay.get(index);
-            scale.fill_features(observation.context, features);
-            scale.standardize(observation.reward)
-        });
+        let mut rebuild = self.heads.rebuild();
+        for index in by_action(replay) {
+            let Observation { context, action, reward } = replay.get(index);
+            scale.fill_features(context, &mut self.features);
+            rebuild.push(action, self.features.iter().copied(), scale.standardize(reward));
+        }
+        rebuild.finish();
         self.scale = scale;
         self.seen = self.exploration.look(&self.heads, &self.scale, self.seen.n_observed);
         // All that is kept, at once.

@@ -59,37 +59,10 @@ impl LinearHeads {
         Arc::make_mut(&mut self.actions[action]).observe(features, reward);
     }
 
-    /// Takes in observations of one action at once, and empties the block.
-    pub(super) fn observe_block(&mut self, action: usize, block: &mut Block) {
-        if !block.is_empty() {
-            Arc::make_mut(&mut self.actions[action]).observe_block(block);
-        }
-    }
-
-    /// Back to the prior.
-    pub(super) fn forget(&mut self) {
+    /// Begins anew from the prior; the observations follow, sorted by action.
+    pub(super) fn rebuild(&mut self) -> Rebuild<'_> {
         self.actions.fill(Arc::new(LinearPosterior::new(self.dim, self.prior)));
-    }
-
-    /// Makes the posteriors those of the observations in `replay`: `fill` gives the features of the one at an index, and its target.
-    pub(super) fn rebuild(&mut self, replay: &Replay, mut fill: impl FnMut(usize, &mut [f64]) -> f64) {
-        // Sorted by action, so that one block serves all.
-        let mut order: Vec<usize> = (0..replay.len()).collect();
-        order.sort_by_key(|&index| replay.get(index).action);
-        self.forget();
-        let mut block = Block::new(self.dim);
-        let mut features = vec![0.0; self.dim];
-        let mut action = 0;
-        for index in order {
-            let observed = replay.get(index).action;
-            if block.is_full() || observed != action {
-                self.observe_block(action, &mut block);
-                action = observed;
-            }
-            let target = fill(index, &mut features);
-            block.push(features.iter().copied(), target);
-        }
-        self.observe_block(action, &mut block);
+        Rebuild { block: Block::new(self.dim), heads: self, action: 0 }
     }
 
     /// One draw of every action's mean reward. **Samples.**
@@ -231,6 +204,41 @@ impl LinearHeads {
         }
         Ok(Self { dim, prior, actions })
     }
+}
+
+/// Posteriors that are made anew: [`Self::push`] takes observations, [`Self::finish`] the last of them.
+pub(super) struct Rebuild<'a> {
+    heads: &'a mut LinearHeads,
+    /// Observations of `action` that the posterior has not yet.
+    block: Block,
+    action: usize,
+}
+
+impl Rebuild<'_> {
+    pub(super) fn push(&mut self, action: usize, features: impl ExactSizeIterator<Item = f64>, target: f64) {
+        if self.block.is_full() || action != self.action {
+            self.take_block();
+            self.action = action;
+        }
+        self.block.push(features, target);
+    }
+
+    pub(super) fn finish(mut self) {
+        self.take_block();
+    }
+
+    fn take_block(&mut self) {
+        if !self.block.is_empty() {
+            Arc::make_mut(&mut self.heads.actions[self.action]).observe_block(&mut self.block);
+        }
+    }
+}
+
+/// The observations in `replay`, sorted by action, in the order in which they came.
+pub(super) fn by_action(replay: &Replay) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..replay.len()).collect();
+    order.sort_by_key(|&index| replay.get(index).action);
+    order
 }
 
 /// The heads of policies that are linear in the context itself: their features are `[x, 1]`.

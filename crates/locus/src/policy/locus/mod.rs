@@ -19,7 +19,7 @@ mod tests;
 pub use config::{Deviation, ExpertChoice, LocusConfig, NetPrior, Sizes};
 
 use super::FitReport;
-use super::linear_heads::LinearHeads;
+use super::linear_heads::{LinearHeads, by_action};
 use super::pooled::{Exploration, Scale, Seen, pooled_noise};
 use super::registry::registered;
 use super::reward_net::NetWork;
@@ -254,19 +254,22 @@ impl Locus {
         }
         let squares: f64 = work.all_features.iter().map(|feature| feature * feature).sum();
         self.net_factor = if squares > 0.0 { (replay.len() as f64 / squares).sqrt() } else { 1.0 };
-        let (scale, net_factor) = (self.scale, self.net_factor);
+        let (scale, net_factor, order) = (self.scale, self.net_factor, by_action(replay));
         for expert in &mut self.experts {
             expert.weigh();
             let factor = expert.net_weight * net_factor;
-            expert.heads.rebuild(replay, |index, own| {
+            let mut own = vec![0.0; expert.heads.dim()];
+            let mut rebuild = expert.heads.rebuild();
+            for &index in &order {
                 let observation = replay.get(index);
-                scale.fill_features(observation.context, own);
+                scale.fill_features(observation.context, &mut own);
                 let by_net = &work.all_features[index * n_net..][..n_net];
                 for (place, feature) in own[n_linear..].iter_mut().zip(by_net) {
                     *place = factor * feature;
                 }
-                scale.standardize(observation.reward)
-            });
+                rebuild.push(observation.action, own.iter().copied(), scale.standardize(observation.reward));
+            }
+            rebuild.finish();
         }
         Ok(())
     }

@@ -20,11 +20,11 @@ mod tests;
 pub use config::NeuralLinearConfig;
 
 use super::FitReport;
-use super::linear_heads::LinearHeads;
+use super::linear_heads::{LinearHeads, by_action};
 use super::registry::registered;
 use super::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet};
 use super::thompson::{Breakdown, RewardModel};
-use crate::linear::{Block, LinearPosterior};
+use crate::linear::LinearPosterior;
 use crate::nn::Panel;
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
@@ -72,27 +72,19 @@ impl NeuralLinear {
 
     /// Makes the posteriors those of all observations that are kept, on the features of the net as it is.
     fn rebuild(&mut self, replay: &Replay, work: &mut NetWork) -> Result<(), Breakdown> {
-        // Sorted by action, so that one block serves all.
-        let mut order: Vec<usize> = (0..replay.len()).collect();
-        order.sort_by_key(|&index| replay.get(index).action);
-        self.heads.forget();
-        let mut block = Block::new(self.heads.dim());
-        let mut action = 0;
+        let order = by_action(replay);
+        let mut rebuild = self.heads.rebuild();
         let mut contexts = Vec::with_capacity(CHUNK.min(order.len()));
         for chunk in order.chunks(CHUNK) {
             contexts.clear();
             contexts.extend(chunk.iter().map(|&index| replay.get(index).context));
-            let features = self.features(&contexts, work)?;
+            let features = self.trained.net.features(&self.trained.parameters, &contexts, work)?;
             for (column, &index) in chunk.iter().enumerate() {
                 let observation = replay.get(index);
-                if block.is_full() || observation.action != action {
-                    self.heads.observe_block(action, &mut block);
-                    action = observation.action;
-                }
-                block.push(column_of(features, column), observation.reward);
+                rebuild.push(observation.action, column_of(features, column), observation.reward);
             }
         }
-        self.heads.observe_block(action, &mut block);
+        rebuild.finish();
         Ok(())
     }
 }
