@@ -7,11 +7,11 @@
 
 use super::FitReport;
 use super::linear_heads::{LinearHeads, by_action};
-use super::pooled::{Exploration, Scale, Seen, pooled_config};
+use super::pooled::{Exploration, Precision, Scale, Seen, pooled_config};
 use super::registry::registered;
 use super::settings::Capacity;
 use super::thompson::{Breakdown, Plan, Planned, RewardModel};
-use crate::linear::LinearPosterior;
+use crate::linear::{LinearPosterior, LinearPrior};
 use crate::replay::{Observation, Replay};
 use crate::save::{Decoder, Encoder};
 use crate::scratch::Scratch;
@@ -20,7 +20,7 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 pooled_config! {
     /// Settings of LinPool.
     pub struct LinPoolConfig {
-        noise_prior: 1.0, tempering: Root, tempering_steps: 100.0;
+        precision: Given, noise_prior: 1.0, tempering: Root, tempering_steps: 100.0, tempering_share: 1e12;
         /// Observations from one scale to the next
         rescale_every: u32 = 20, Range::from(1.0, 1e6), "our choice";
     }
@@ -43,6 +43,7 @@ impl Planned for LinPoolConfig {
 #[derive(Clone, Debug)]
 pub struct LinPool {
     heads: LinearHeads,
+    precision: Precision,
     exploration: Exploration,
     reward_unit_floor: f64,
     scale: Scale,
@@ -65,6 +66,7 @@ impl LinPool {
 
     fn with_heads(config: &LinPoolConfig, heads: LinearHeads) -> Self {
         Self {
+            precision: config.precision(),
             exploration: config.exploration(),
             reward_unit_floor: config.reward_unit_floor,
             scale: Scale::AS_GIVEN,
@@ -131,13 +133,16 @@ impl RewardModel for LinPool {
     /// Takes the scale anew, and with it every posterior.
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let scale = Scale::of(replay, self.reward_unit_floor)?;
-        let mut rebuild = self.heads.rebuild();
-        for index in by_action(replay) {
-            let Observation { context, action, reward } = replay.get(index);
-            scale.fill_features(context, &mut self.features);
-            rebuild.push(action, self.features.iter().copied(), scale.standardize(reward));
-        }
-        rebuild.finish();
+        let (order, features) = (by_action(replay), &mut self.features);
+        self.precision.rebuild(&mut self.heads, self.seen.n_observed, |heads| {
+            let mut rebuild = heads.rebuild();
+            for &index in &order {
+                let Observation { context, action, reward } = replay.get(index);
+                scale.fill_features(context, features);
+                rebuild.push(action, features.iter().copied(), scale.standardize(reward));
+            }
+            rebuild.finish();
+        });
         self.scale = scale;
         self.seen = self.exploration.look(&self.heads, &self.scale, self.seen.n_observed);
         // All that is kept, at once.
@@ -146,17 +151,20 @@ impl RewardModel for LinPool {
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.seen.n_observed);
+        self.precision.encode(encoder);
         self.scale.encode(encoder);
         self.heads.encode(encoder);
     }
 
     fn decode(config: &LinPoolConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let n_observed = decoder.u64()?;
+        let precision = config.precision().decode(decoder)?;
         let scale = Scale::decode(decoder)?;
         let dim = shape.n_features + 1;
-        let heads = LinearHeads::decode(dim, shape.n_actions, config.prior(), decoder)?;
+        let prior = LinearPrior { precision: precision.value(), ..config.prior() };
+        let heads = LinearHeads::decode(dim, shape.n_actions, prior, decoder)?;
         let seen = config.exploration().look(&heads, &scale, n_observed);
-        Ok(Self { scale, seen, ..Self::with_heads(config, heads) })
+        Ok(Self { precision, scale, seen, ..Self::with_heads(config, heads) })
     }
 }
 

@@ -29,6 +29,11 @@ impl LinearHeads {
         heads
     }
 
+    /// The prior with another λ.
+    pub(super) fn with_precision(&self, precision: f64) -> Self {
+        Self::new(self.dim, self.actions.len(), LinearPrior { precision, ..self.prior })
+    }
+
     /// How many features they see.
     pub(super) fn dim(&self) -> usize {
         self.dim

@@ -131,7 +131,7 @@ fn a_bounded_replay_rebuilds_from_what_is_kept() {
 fn settings_are_those_of_the_page() {
     assert_settings(
         "lin-pool",
-        "prior_precision=0.25 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger tempering=root tempering_steps=100 tempering_coefficients=50 \
-         exploration=1 rescale_every=20 replay_capacity=all initial_pulls=2",
+        "prior_precision=0.25 precision=given precision_strength=50 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger tempering=root \
+         tempering_steps=100 tempering_coefficients=70 tempering_share=1e12 exploration=1 rescale_every=20 replay_capacity=all initial_pulls=2",
     );
 }

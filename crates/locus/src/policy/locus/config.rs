@@ -2,7 +2,8 @@
 
 use super::net::NetSettings;
 use crate::config::{Setting, words};
-use crate::policy::pooled::{Tempering, pooled_config};
+use crate::policy::lu::config::{LuGaussConfig, LuSiviConfig};
+use crate::policy::pooled::{PrecisionKind, Tempering, pooled_config};
 use crate::policy::settings::{Capacity, Layers};
 use crate::policy::thompson::{Plan, Planned};
 
@@ -38,12 +39,34 @@ words! {
 }
 
 words! {
+    /// Where the features of the experts that are not linear come from.
+    pub enum NetKind {
+        /// A net that predicts rewards from the context.
+        Plain = "plain",
+        /// The decoder of LU-Gauss, preset `authors`, with its latent variable at its mean.
+        LuGauss = "lu-gauss",
+        /// The decoder of LU-SIVI, preset `authors`, with its latent variable drawn without noise.
+        LuSivi = "lu-sivi",
+    }
+}
+
+words! {
     /// Whose leverage and noise a draw deviates by.
     pub enum Deviation {
         /// Those of the linear expert.
         Linear = "linear",
         /// Those of the expert that was drawn.
         Drawn = "drawn",
+    }
+}
+
+words! {
+    /// Whose noise an expert's prediction has when it is judged.
+    pub enum EvidenceNoise {
+        /// That of all actions together.
+        Pooled = "pooled",
+        /// That of the action.
+        Own = "own",
     }
 }
 
@@ -62,18 +85,22 @@ words! {
 pooled_config! {
     /// Settings of Locus.
     pub struct LocusConfig {
-        noise_prior: 3.0, tempering: Coefficients, tempering_steps: 20.0;
+        precision: Fitted, noise_prior: 3.0, tempering: Coefficients, tempering_steps: 10.0, tempering_share: 2.0;
         /// Whose leverage and noise a draw deviates by
         deviation: Deviation = Deviation::Linear, Range::ANY, "our choice";
         /// Which expert gives the means
-        expert_choice: ExpertChoice = ExpertChoice::Drawn, Range::ANY, "our choice";
+        expert_choice: ExpertChoice = ExpertChoice::Averaged, Range::ANY, "our choice";
         /// What is left of the evidence for the experts after each observation
         evidence_discount: f64 = 0.99, Range::from(0.0, 1.0), "our choice";
+        /// Whose noise an expert's prediction has when it is judged
+        evidence_noise: EvidenceNoise = EvidenceNoise::Own, Range::ANY, "our choice";
         /// One expert on the net's features for each of these sizes: with net_prior=fixed the standard deviation of what they add to a reward
         /// before anything is known, with net_prior=noise their root mean square length, where that of contexts is 1
         net_sizes: Sizes = Sizes(vec![0.35]), Range::from(1.0, 4.0), "our choice";
         /// What the prior of the net's coefficients goes with
         net_prior: NetPrior = NetPrior::Fixed, Range::ANY, "our choice";
+        /// Where the features of the experts that are not linear come from; but for plain, the net has the layers and the rate of that policy
+        feature_net: NetKind = NetKind::Plain, Range::ANY, "our choice";
         /// Hidden layers of the net; the last one gives the features
         hidden_layers: Layers = Layers(vec![50]), Range::from(1.0, 9.0), "our choice";
         /// Learning rate of Adam
@@ -99,20 +126,44 @@ impl LocusConfig {
     /// The mixture of two experts that the search began with.
     pub fn mixture() -> Self {
         Self {
+            precision: PrecisionKind::Given,
+            evidence_noise: EvidenceNoise::Pooled,
             prior_shape: 1.0,
             prior_rate: 1.0,
             tempering: Tempering::Root,
             tempering_steps: 100.0,
+            tempering_share: 1e12,
+            expert_choice: ExpertChoice::Drawn,
             net_sizes: Sizes(vec![1.0]),
             net_prior: NetPrior::Noise,
             ..Self::default()
         }
     }
 
+    /// The features of LU-Gauss in place of a plain net's.
+    pub fn with_lu_gauss() -> Self {
+        Self { feature_net: NetKind::LuGauss, ..Self::default() }
+    }
+
+    /// The features of LU-SIVI in place of a plain net's.
+    pub fn with_lu_sivi() -> Self {
+        Self { feature_net: NetKind::LuSivi, ..Self::default() }
+    }
+
     /// Of every expert the size of what the net adds, and how many features it sees.
     pub(super) fn experts(&self, n_linear: usize, n_net: usize) -> impl Iterator<Item = (f64, usize)> {
         let deep = self.net_sizes.0.iter().map(move |&net_size| (net_size, n_linear + n_net));
         [(0.0, n_linear)].into_iter().chain(deep)
+    }
+
+    pub(super) fn lu_gauss(&self) -> LuGaussConfig {
+        let Self { batch_size, minibatches, .. } = *self;
+        LuGaussConfig { batch_size, minibatches, ..LuGaussConfig::authors() }
+    }
+
+    pub(super) fn lu_sivi(&self) -> LuSiviConfig {
+        let Self { batch_size, minibatches, .. } = *self;
+        LuSiviConfig { batch_size, minibatches, ..LuSiviConfig::authors() }
     }
 
     pub(super) fn net(&self) -> NetSettings {

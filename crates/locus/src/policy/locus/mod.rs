@@ -16,28 +16,27 @@ mod net;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Deviation, ExpertChoice, LocusConfig, NetPrior, Sizes};
+pub use config::{Deviation, EvidenceNoise, ExpertChoice, LocusConfig, NetKind, NetPrior, Sizes};
 
 use super::FitReport;
 use super::linear_heads::{LinearHeads, by_action};
-use super::pooled::{Exploration, Scale, Seen, pooled_noise};
+use super::pooled::{Exploration, Precision, Scale, Seen, pooled_noise};
 use super::registry::registered;
-use super::reward_net::NetWork;
 use super::thompson::{Breakdown, RewardModel};
-use crate::linear::LinearPosterior;
+use crate::linear::{LinearPosterior, LinearPrior};
 use crate::nn::Panel;
-use crate::replay::Replay;
+use crate::replay::{Observation, Replay};
 use crate::save::{Decoder, Encoder};
 use crate::scratch::{Cache, Scratch};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 use evidence::Evidence;
-use net::GaussNet;
+use net::{FeatureNet, FeatureWork};
 
 registered!(
     LocusConfig => Locus,
     "locus",
     "Experts, linear and on a net's features, drawn by how well they predict",
-    &[("default", LocusConfig::default), ("mixture", LocusConfig::mixture)]
+    &[("default", LocusConfig::default), ("mixture", LocusConfig::mixture), ("lu-gauss", LocusConfig::with_lu_gauss), ("lu-sivi", LocusConfig::with_lu_sivi)]
 );
 
 /// Contexts whose features are computed in one pass.
@@ -52,11 +51,13 @@ pub struct Locus {
     exploration: Exploration,
     deviation: Deviation,
     expert_choice: ExpertChoice,
+    evidence_noise: EvidenceNoise,
+    precision: Precision,
     reward_unit_floor: f64,
     scale: Scale,
     /// What brings the net's features to a mean square length of 1.
     net_factor: f64,
-    net: GaussNet,
+    net: FeatureNet,
     /// The linear one first.
     experts: Vec<Expert>,
     evidence: Evidence,
@@ -80,7 +81,7 @@ struct Expert {
 
 #[derive(Debug, Default)]
 struct Work {
-    net: NetWork,
+    net: FeatureWork,
     /// The features of the observation that is taken in, those that an expert sees, and room for its leverage.
     features: Vec<f64>,
     seen_by_expert: Vec<f64>,
@@ -91,19 +92,23 @@ struct Work {
 
 impl Expert {
     fn new(net_size: f64, net_prior: NetPrior, heads: LinearHeads) -> Self {
+        let precision = heads.prior().precision;
         let mut expert = Self { net_size, net_prior, net_weight: 0.0, heads };
-        expert.weigh();
+        expert.weigh(precision);
         expert
     }
 
     /// Makes w what it is by the noise of the posteriors as they are: coefficients have the variance σ²/λ, so w²σ²/λ is that of what the net adds.
-    fn weigh(&mut self) {
+    /// If λ is another than before, the posteriors begin anew.
+    fn weigh(&mut self, precision: f64) {
         let (shape, rate) = pooled_noise(&self.heads);
-        let factor = match self.net_prior {
-            NetPrior::Fixed => (self.heads.prior().precision * shape / rate).sqrt(),
-            NetPrior::Noise => 1.0,
+        self.net_weight = match self.net_prior {
+            NetPrior::Fixed => self.net_size * (precision * shape / rate).sqrt(),
+            NetPrior::Noise => self.net_size,
         };
-        self.net_weight = self.net_size * factor;
+        if precision != self.heads.prior().precision {
+            self.heads = self.heads.with_precision(precision);
+        }
     }
 
     /// What it sees of `[c·x, 1, φ/rms‖φ‖]`, the first `n_linear` of which are linear.
@@ -113,9 +118,12 @@ impl Expert {
     }
 
     /// The mean of its prediction for an action, and the variance with noise.
-    fn predict(&self, action: usize, own: &[f64], leverage: &mut [f64]) -> (f64, f64) {
+    fn predict(&self, action: usize, own: &[f64], noise: EvidenceNoise, leverage: &mut [f64]) -> (f64, f64) {
         let posterior = self.heads.posterior(action);
-        let (shape, rate) = pooled_noise(&self.heads);
+        let (shape, rate) = match noise {
+            EvidenceNoise::Pooled => pooled_noise(&self.heads),
+            EvidenceNoise::Own => (posterior.noise_shape(), posterior.noise_rate()),
+        };
         (posterior.predict(own), rate / shape * (1.0 + posterior.leverage(own, leverage)))
     }
 }
@@ -131,11 +139,13 @@ impl Locus {
         self.evidence.probabilities()[..self.experts.len()].to_vec()
     }
 
-    fn assemble(config: &LocusConfig, net: GaussNet, experts: Vec<Expert>) -> Self {
+    fn assemble(config: &LocusConfig, net: FeatureNet, experts: Vec<Expert>) -> Self {
         Self {
             exploration: config.exploration(),
             deviation: config.deviation,
             expert_choice: config.expert_choice,
+            evidence_noise: config.evidence_noise,
+            precision: config.precision(),
             reward_unit_floor: config.reward_unit_floor,
             scale: Scale::AS_GIVEN,
             net_factor: 1.0,
@@ -164,7 +174,7 @@ impl Locus {
     fn fill_features(
         &self,
         context: &[f32],
-        work: &mut NetWork,
+        work: &mut FeatureWork,
         features: &mut [f64],
     ) -> Result<(), Breakdown> {
         let (linear, deep) = features.split_at_mut(self.n_linear());
@@ -255,21 +265,26 @@ impl Locus {
         let squares: f64 = work.all_features.iter().map(|feature| feature * feature).sum();
         self.net_factor = if squares > 0.0 { (replay.len() as f64 / squares).sqrt() } else { 1.0 };
         let (scale, net_factor, order) = (self.scale, self.net_factor, by_action(replay));
-        for expert in &mut self.experts {
-            expert.weigh();
-            let factor = expert.net_weight * net_factor;
-            let mut own = vec![0.0; expert.heads.dim()];
-            let mut rebuild = expert.heads.rebuild();
+        let take_in_all = |net_weight: f64, heads: &mut LinearHeads| {
+            let mut own = vec![0.0; heads.dim()];
+            let mut rebuild = heads.rebuild();
             for &index in &order {
-                let observation = replay.get(index);
-                scale.fill_features(observation.context, &mut own);
+                let Observation { context, action, reward } = replay.get(index);
+                scale.fill_features(context, &mut own);
                 let by_net = &work.all_features[index * n_net..][..n_net];
                 for (place, feature) in own[n_linear..].iter_mut().zip(by_net) {
-                    *place = factor * feature;
+                    *place = net_weight * net_factor * feature;
                 }
-                rebuild.push(observation.action, own.iter().copied(), scale.standardize(observation.reward));
+                rebuild.push(action, own.iter().copied(), scale.standardize(reward));
             }
             rebuild.finish();
+        };
+        let (linear, others) = self.experts.split_first_mut().expect("the linear expert");
+        let n_observed = self.seen.n_observed;
+        self.precision.rebuild(&mut linear.heads, n_observed, |heads| take_in_all(0.0, heads));
+        for expert in others {
+            expert.weigh(self.precision.value());
+            take_in_all(expert.net_weight, &mut expert.heads);
         }
         Ok(())
     }
@@ -279,7 +294,7 @@ impl RewardModel for Locus {
     type Config = LocusConfig;
 
     fn new(config: &LocusConfig, shape: Shape, seed: Seed) -> Self {
-        let net = GaussNet::new(config.net(), shape, &mut seed.stream("init", 0));
+        let net = FeatureNet::new(config, shape, seed);
         let n_linear = shape.n_features + 1;
         let heads = |dim| LinearHeads::new(dim, shape.n_actions, config.prior());
         let expert = |(size, dim)| Expert::new(size, config.net_prior, heads(dim));
@@ -329,7 +344,7 @@ impl RewardModel for Locus {
         for (expert, prediction) in self.experts[..n_experts].iter_mut().zip(&mut predictions) {
             let own = &mut seen_by_expert[..expert.heads.dim()];
             expert.fill_features(features, n_linear, own);
-            *prediction = expert.predict(action, own, &mut leverage[..own.len()]);
+            *prediction = expert.predict(action, own, self.evidence_noise, &mut leverage[..own.len()]);
             expert.heads.observe(action, own, target);
         }
         if is_whole {
@@ -342,18 +357,19 @@ impl RewardModel for Locus {
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
         self.scale = Scale::of(replay, self.reward_unit_floor)?;
-        let mean_loss = Some(self.net.train(replay, self.scale.of_rewards(), rng, &mut work.net)?);
+        let mut report = self.net.train(replay, self.scale.of_rewards(), rng, &mut work.net)?;
         self.rebuild(replay, &mut work)?;
         self.seen = self.exploration.look(self.linear(), &self.scale, self.seen.n_observed);
         self.work = Cache(Some(work));
-        let interventions = std::mem::take(&mut self.n_left_out);
-        Ok(FitReport { minibatches: self.net.settings.minibatches, mean_loss, interventions })
+        report.interventions += std::mem::take(&mut self.n_left_out);
+        Ok(report)
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.seen.n_observed);
         encoder.u64(self.n_left_out);
         encoder.f64(self.net_factor);
+        self.precision.encode(encoder);
         self.scale.encode(encoder);
         self.evidence.encode(encoder);
         self.net.encode(encoder);
@@ -368,21 +384,31 @@ impl RewardModel for Locus {
         if !(net_factor > 0.0 && net_factor.is_finite()) {
             return Err(decoder.damaged(format!("its net's features are multiplied by {net_factor}")));
         }
+        let precision = config.precision().decode(decoder)?;
+        let prior = LinearPrior { precision: precision.value(), ..config.prior() };
         let scale = Scale::decode(decoder)?;
         let n_experts = 1 + config.net_sizes.0.len();
         let evidence = Evidence::decode(config.evidence_discount, n_experts, decoder)?;
-        let net = GaussNet::decode(config.net(), shape, decoder)?;
+        let net = FeatureNet::decode(config, shape, decoder)?;
         let mut experts = Vec::new();
         for (net_size, dim) in config.experts(shape.n_features + 1, net.dim()) {
             let net_weight = decoder.f64()?;
             if !(net_weight >= 0.0 && net_weight.is_finite()) {
                 return Err(decoder.damaged(format!("an expert weighs its net's features by {net_weight}")));
             }
-            let heads = LinearHeads::decode(dim, shape.n_actions, config.prior(), decoder)?;
+            let heads = LinearHeads::decode(dim, shape.n_actions, prior, decoder)?;
             experts.push(Expert { net_size, net_prior: config.net_prior, net_weight, heads });
         }
         let seen = config.exploration().look(&experts[0].heads, &scale, n_observed);
-        Ok(Self { scale, net_factor, evidence, seen, n_left_out, ..Self::assemble(config, net, experts) })
+        Ok(Self {
+            precision,
+            scale,
+            net_factor,
+            evidence,
+            seen,
+            n_left_out,
+            ..Self::assemble(config, net, experts)
+        })
     }
 }
 

@@ -1,20 +1,108 @@
-//! The net whose last hidden layer gives features: it predicts every action's reward, with a Gaussian likelihood.
+//! Nets whose last hidden layer gives features: a plain one, or that of an LU policy with its latent variable held still.
 //!
-//! It learns as the LU nets do: per observation the loss is −A·log N(y; μ(x)[a], σ[a]²), σ is learned on the log scale, one for each action,
+//! The plain net predicts every action's reward, with a Gaussian likelihood. It learns as the LU nets do: per observation the loss is −A·log N(y; μ(x)[a], σ[a]²), σ is learned on the log scale, one for each action,
 //! and Adam keeps its state as long as the policy lives.
 
+use super::config::{LocusConfig, NetKind};
 use crate::nn::{Adam, Panel};
+use crate::policy::FitReport;
+use crate::policy::lu::config::{LuGaussConfig, LuSiviConfig};
+use crate::policy::lu::model::{Lu, LuWork};
 use crate::policy::minibatch::Gathering;
 use crate::policy::optimized;
 use crate::policy::reward_net::{AllUnits, NetWork, RewardNet};
 use crate::policy::reward_scaling::RewardScale;
 use crate::policy::settings::Layers;
-use crate::policy::thompson::Breakdown;
+use crate::policy::thompson::{Breakdown, RewardModel};
 use crate::replay::Replay;
 use crate::save::{Decoder, Encoder};
-use crate::{Error, Rng, Shape};
+use crate::{Error, Rng, Seed, Shape};
 
-/// What the net is, and how it learns.
+/// A net that gives features.
+#[derive(Clone, Debug)]
+pub(super) enum FeatureNet {
+    Plain(GaussNet),
+    LuGauss(Box<Lu<LuGaussConfig>>),
+    LuSivi(Box<Lu<LuSiviConfig>>),
+}
+
+/// Room for what a net computes.
+#[derive(Debug, Default)]
+pub(super) struct FeatureWork {
+    plain: NetWork,
+    gauss: LuWork<LuGaussConfig>,
+    sivi: LuWork<LuSiviConfig>,
+}
+
+impl FeatureNet {
+    /// An untrained net. **Samples.**
+    pub(super) fn new(config: &LocusConfig, shape: Shape, seed: Seed) -> Self {
+        match config.feature_net {
+            NetKind::Plain => Self::Plain(GaussNet::new(config.net(), shape, &mut seed.stream("init", 0))),
+            NetKind::LuGauss => Self::LuGauss(Box::new(Lu::new(&config.lu_gauss(), shape, seed))),
+            NetKind::LuSivi => Self::LuSivi(Box::new(Lu::new(&config.lu_sivi(), shape, seed))),
+        }
+    }
+
+    /// How many features it gives.
+    pub(super) fn dim(&self) -> usize {
+        match self {
+            Self::Plain(net) => net.dim(),
+            Self::LuGauss(net) => net.n_features(),
+            Self::LuSivi(net) => net.n_features(),
+        }
+    }
+
+    /// The features [dim, N] of contexts. Fails if one is not finite.
+    pub(super) fn features<'a>(
+        &self,
+        contexts: &[&[f32]],
+        work: &'a mut FeatureWork,
+    ) -> Result<&'a Panel, Breakdown> {
+        match self {
+            Self::Plain(net) => net.features(contexts, &mut work.plain),
+            Self::LuGauss(net) => net.features(contexts, &mut work.gauss),
+            Self::LuSivi(net) => net.features(contexts, &mut work.sivi),
+        }
+    }
+
+    /// A round of training on all observations that are kept, with rewards on `scale`. **Samples.**
+    pub(super) fn train(
+        &mut self,
+        replay: &Replay,
+        scale: RewardScale,
+        rng: &mut Rng,
+        work: &mut FeatureWork,
+    ) -> Result<FitReport, Breakdown> {
+        match self {
+            Self::Plain(net) => net.train(replay, scale, rng, &mut work.plain),
+            Self::LuGauss(net) => net.train(replay, scale, rng),
+            Self::LuSivi(net) => net.train(replay, scale, rng),
+        }
+    }
+
+    pub(super) fn encode(&self, encoder: &mut Encoder) {
+        match self {
+            Self::Plain(net) => net.encode(encoder),
+            Self::LuGauss(net) => net.encode(encoder),
+            Self::LuSivi(net) => net.encode(encoder),
+        }
+    }
+
+    pub(super) fn decode(
+        config: &LocusConfig,
+        shape: Shape,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        Ok(match config.feature_net {
+            NetKind::Plain => Self::Plain(GaussNet::decode(config.net(), shape, decoder)?),
+            NetKind::LuGauss => Self::LuGauss(Box::new(Lu::decode(&config.lu_gauss(), shape, decoder)?)),
+            NetKind::LuSivi => Self::LuSivi(Box::new(Lu::decode(&config.lu_sivi(), shape, decoder)?)),
+        })
+    }
+}
+
+/// What the plain net is, and how it learns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NetSettings {
     pub(super) hidden_layers: Layers,
@@ -83,7 +171,7 @@ impl GaussNet {
         scale: RewardScale,
         rng: &mut Rng,
         work: &mut NetWork,
-    ) -> Result<f64, Breakdown> {
+    ) -> Result<FitReport, Breakdown> {
         work.gradients.clear();
         work.gradients.resize(self.parameters.len(), 0.0);
         let (n_rows, n_features) = (self.settings.batch_size, self.net.n_features);
@@ -99,7 +187,9 @@ impl GaussNet {
             self.optimizer.step(&mut self.parameters, &mut work.gradients);
         }
         optimized::check("", &self.parameters, &self.optimizer)?;
-        Ok(total / f64::from(self.settings.minibatches))
+        let minibatches = self.settings.minibatches;
+        let mean_loss = Some(total / f64::from(minibatches));
+        Ok(FitReport { minibatches, mean_loss, ..FitReport::default() })
     }
 
     /// The loss of the minibatch in `work`; its gradients are added to `work.gradients`.
@@ -144,7 +234,6 @@ impl GaussNet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Seed;
     use crate::nn::gradient_check::check_gradient;
 
     /// −A·mean log N(y; μ[a], σ[a]²) without its constant, in double precision from the net's own predictions; the gradient against finite

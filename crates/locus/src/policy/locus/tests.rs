@@ -19,6 +19,8 @@ fn small() -> LocusConfig {
         net_sizes: Sizes(vec![0.5, 1.0]),
         tempering: Tempering::Root,
         tempering_steps: 100.0,
+        tempering_share: 1e12,
+        expert_choice: ExpertChoice::Drawn,
         ..LocusConfig::default()
     }
 }
@@ -46,20 +48,26 @@ fn trained(config: &LocusConfig, n: u64) -> Thompson<Locus> {
 
 /// `[c·x, 1, φ/rms‖φ‖]`
 fn features(model: &Locus, context: &[f32]) -> Vec<f64> {
-    let mut features = vec![0.0; 5 + 6];
-    model.fill_features(context, &mut NetWork::default(), &mut features).unwrap();
+    let mut features = vec![0.0; model.n_features()];
+    model.fill_features(context, &mut FeatureWork::default(), &mut features).unwrap();
     features
 }
 
-/// At a round of training (60) and between two of them (73).
+/// At a round of training (60) and between two of them (73), with every kind of net; λ is no longer the given one.
 #[test]
 fn rebuilt_posteriors_are_those_of_every_observation_in_turn() {
-    for n in [60, 73] {
-        let policy = trained(&small(), n);
+    for (n, feature_net) in
+        [(60, NetKind::Plain), (73, NetKind::Plain), (73, NetKind::LuGauss), (73, NetKind::LuSivi)]
+    {
+        let policy = trained(&LocusConfig { feature_net, precision_strength: 1.0, ..small() }, n);
         let model = policy.model();
+        let precision = model.precision.value();
+        assert_ne!(precision, 0.25);
         let weights = [None, Some(model.experts[1].net_weight), Some(model.experts[2].net_weight)];
-        let dims = [5, 11, 11];
-        let mut expected = dims.map(|dim| vec![LinearPosterior::new(dim, small().prior()); 3]);
+        let n_features = model.n_features();
+        assert_eq!(n_features, if feature_net == NetKind::Plain { 5 + 6 } else { 5 + 50 });
+        let prior = LinearPrior { precision, ..small().prior() };
+        let mut expected = [5, n_features, n_features].map(|dim| vec![LinearPosterior::new(dim, prior); 3]);
         let mut squares = 0.0;
         for (index, (context, action, reward)) in outcomes(n).iter().enumerate() {
             let features = features(model, context);
@@ -106,8 +114,9 @@ fn what_the_net_adds_has_a_size_of_its_own() {
     let context = &outcomes(20)[19];
     before.observe(&Outcome { round: 19, context: &context.0, action: context.1, reward: context.2 });
     let (shape, rate) = pooled_noise(&before.experts[2].heads);
-    let after = model(20).experts[2].net_weight;
-    assert!((after * after * rate / shape / 0.25 - 1.0).abs() < 1e-9, "{after}");
+    let after = model(20);
+    let (weight, precision) = (after.experts[2].net_weight, after.precision.value());
+    assert!((weight * weight * rate / shape / precision - 1.0).abs() < 1e-9, "{weight}");
 }
 
 /// The mean of the expert that is drawn, and deviations by the linear one. Two-sample Kolmogorov–Smirnov of 50 000 draws each,
@@ -191,10 +200,10 @@ fn evidence_tells_which_expert_is_right() {
 fn settings_are_those_of_the_page() {
     assert_settings(
         "locus",
-        "prior_precision=0.25 prior_shape=3 prior_rate=3 reward_unit_floor=1 noise=larger tempering=coefficients tempering_steps=20 \
-         tempering_coefficients=50 \
-         exploration=1 deviation=linear expert_choice=drawn evidence_discount=0.99 net_sizes=0.35 net_prior=fixed hidden_layers=50 \
-         learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
+        "prior_precision=0.25 precision=fitted precision_strength=50 prior_shape=3 prior_rate=3 reward_unit_floor=1 noise=larger \
+         tempering=coefficients tempering_steps=10 tempering_coefficients=70 tempering_share=2 exploration=1 deviation=linear \
+         expert_choice=averaged evidence_discount=0.99 evidence_noise=own net_sizes=0.35 net_prior=fixed feature_net=plain \
+         hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
     );
 }
 
@@ -202,9 +211,9 @@ fn settings_are_those_of_the_page() {
 fn the_mixture_is_that_of_the_page() {
     assert_settings(
         "locus@mixture",
-        "prior_precision=0.25 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger tempering=root tempering_steps=100 \
-         tempering_coefficients=50 exploration=1 deviation=linear expert_choice=drawn evidence_discount=0.99 net_sizes=1 net_prior=noise \
-         hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all \
-         initial_pulls=2",
+        "prior_precision=0.25 precision=given precision_strength=50 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger \
+         tempering=root tempering_steps=100 tempering_coefficients=70 tempering_share=1e12 exploration=1 deviation=linear \
+         expert_choice=drawn evidence_discount=0.99 evidence_noise=pooled net_sizes=1 net_prior=noise feature_net=plain \
+         hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
     );
 }

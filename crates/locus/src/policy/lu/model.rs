@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::config::Shared;
-use super::latent::{Latent, Noise};
+use super::latent::{Latent, NoNoise, Noise};
 use super::settings::{KlWeight, LatentInput, StdScale};
 use crate::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::policy::FitReport;
@@ -206,6 +206,9 @@ impl<Q: Latent> Parts<Q> {
     }
 }
 
+/// Room for what an LU model computes.
+pub(in crate::policy) type LuWork<C> = Work<<<C as LuConfig>::Latent as Latent>::Work>;
+
 /// An LU model: its parts, their parameters, and how far it is trained.
 #[derive(Clone)]
 pub struct Lu<C: LuConfig> {
@@ -244,16 +247,63 @@ impl<C: LuConfig> Lu<C> {
         (full * warm) as f32
     }
 
-    /// What a minibatch is made of.
-    fn gathering(&self) -> Gathering {
-        let Shared { batch_size, latent_dim, .. } = self.parts.shared;
-        let n_features = self.parts.shape.n_features;
-        Gathering { n_rows: batch_size, n_features, n_more_lines: latent_dim, scale: self.scale() }
-    }
-
     /// What the model is trained on.
     fn scale(&self) -> RewardScale {
         self.scaling.scale(self.parts.shared.is_reward_scaled)
+    }
+
+    /// How many features [`Self::features`] gives.
+    pub(in crate::policy) fn n_features(&self) -> usize {
+        self.parts.decoder.layers().last().map_or(0, |layer| layer.n_in())
+    }
+
+    /// What the decoder's last layer reads [n_features, N], without any chance: z is drawn with noise of 0. Fails if one is not finite.
+    pub(in crate::policy) fn features<'a>(
+        &self,
+        contexts: &[&[f32]],
+        work: &'a mut LuWork<C>,
+    ) -> Result<&'a Panel, Breakdown> {
+        let Parts { shape, shared, .. } = &self.parts;
+        work.batch.set_contexts(contexts, shape.n_features, shared.latent_dim);
+        self.parts.forward(&self.parameters, &mut NoNoise, work);
+        let hidden = &work.decoder.outputs()[..self.parts.decoder.layers().len() - 1];
+        let features = hidden.last().unwrap_or(&work.batch.inputs);
+        match features.find_non_finite() {
+            None => Ok(features),
+            Some(_) => Err(self.parts.check_forward(work).unwrap_err()),
+        }
+    }
+
+    /// A round of training on all observations that are kept, with rewards on `scale`. **Samples.**
+    pub(in crate::policy) fn train(
+        &mut self,
+        replay: &Replay,
+        scale: RewardScale,
+        rng: &mut Rng,
+    ) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        work.gradients.clear();
+        work.gradients.resize(self.parameters.len(), 0.0);
+        let kl_weight = self.kl_weight();
+        let mut normals = Normals::new(rng);
+        let Shared { batch_size: n_rows, latent_dim: n_more_lines, minibatches, .. } = self.parts.shared;
+        let gathering = Gathering { n_rows, n_features: self.parts.shape.n_features, n_more_lines, scale };
+        let (mut total, mut interventions) = (0.0, 0);
+        for _ in 0..minibatches {
+            work.batch.gather(replay, rng, gathering);
+            self.parts.latent.prepare(&self.parameters, &mut work.latent);
+            self.parts.forward(&self.parameters, &mut normals, &mut work);
+            let loss = self.parts.loss(&self.parameters, kl_weight, &mut normals, &mut work);
+            self.parts.check_minibatch(&self.parameters, &self.optimizer, loss, &work)?;
+            total += loss;
+            self.optimizer.step(&mut self.parameters, &mut work.gradients);
+            interventions += self.apply_floor();
+        }
+        self.parts.check_optimizer(&self.parameters, &self.optimizer)?;
+        self.n_fits += 1;
+        self.work = Cache(Some(work));
+        let mean_loss = Some(total / f64::from(minibatches));
+        Ok(FitReport { minibatches, mean_loss, interventions })
     }
 
     /// Keeps linear standard deviations above their floor; how many were below.
@@ -306,28 +356,7 @@ impl<C: LuConfig> RewardModel for Lu<C> {
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
-        let mut work = self.work.0.take().unwrap_or_default();
-        work.gradients.clear();
-        work.gradients.resize(self.parameters.len(), 0.0);
-        let kl_weight = self.kl_weight();
-        let mut normals = Normals::new(rng);
-        let minibatches = self.parts.shared.minibatches;
-        let (mut total, mut interventions) = (0.0, 0);
-        for _ in 0..minibatches {
-            work.batch.gather(replay, rng, self.gathering());
-            self.parts.latent.prepare(&self.parameters, &mut work.latent);
-            self.parts.forward(&self.parameters, &mut normals, &mut work);
-            let loss = self.parts.loss(&self.parameters, kl_weight, &mut normals, &mut work);
-            self.parts.check_minibatch(&self.parameters, &self.optimizer, loss, &work)?;
-            total += loss;
-            self.optimizer.step(&mut self.parameters, &mut work.gradients);
-            interventions += self.apply_floor();
-        }
-        self.parts.check_optimizer(&self.parameters, &self.optimizer)?;
-        self.n_fits += 1;
-        self.work = Cache(Some(work));
-        let mean_loss = Some(total / f64::from(minibatches));
-        Ok(FitReport { minibatches, mean_loss, interventions })
+        self.train(replay, self.scale(), rng)
     }
 
     fn encode(&self, encoder: &mut Encoder) {

@@ -6,15 +6,19 @@ macro_rules! pooled_config {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            noise_prior: $noise_prior:literal, tempering: $tempering:ident, tempering_steps: $steps:literal;
+            precision: $precision:ident, noise_prior: $noise_prior:literal, tempering: $tempering:ident, tempering_steps: $steps:literal, tempering_share: $share:expr;
             $($own:tt)*
         }
     ) => {
         $crate::config::config! {
             $(#[$meta])*
             pub struct $name {
-                /// λ, how strongly the prior holds the coefficients to 0
+                /// λ₀, how strongly the prior holds the coefficients to 0
                 prior_precision: f64 = 0.25, Range::from(1e-12, 1e12), "benchmark";
+                /// Whether λ is the given one or fitted to the observations
+                precision: $crate::policy::pooled::PrecisionKind = $crate::policy::pooled::PrecisionKind::$precision, Range::ANY, "our choice";
+                /// ν, how many coefficients the given λ₀ counts as where λ is fitted
+                precision_strength: f64 = 50.0, Range::from(0.0, 1e12), "our choice";
                 /// a₀, the prior's shape of the noise variance
                 prior_shape: f64 = $noise_prior, Range::from(0.1, 1e12), "our choice";
                 /// b₀, the prior's rate of the noise variance
@@ -28,7 +32,9 @@ macro_rules! pooled_config {
                 /// τ, the number of observations, or the information, after which tempering matters
                 tempering_steps: f64 = $steps, Range::above(0.0, 1e12), "our choice";
                 /// D₀, with tempering=coefficients: with fewer coefficients than this, tempering comes later
-                tempering_coefficients: f64 = 50.0, Range::from(0.0, 1e12), "our choice";
+                tempering_coefficients: f64 = 70.0, Range::from(0.0, 1e12), "our choice";
+                /// For the tempering of an action, t counts as at most this many times A·max(n_a, 1): an action that was seldom taken is not yet tempered
+                tempering_share: f64 = $share, Range::from(0.0, 1e12), "our choice";
                 /// What every deviation is multiplied by
                 exploration: f64 = 1.0, Range::from(0.0, 1e6), "our choice";
                 $($own)*
@@ -48,12 +54,17 @@ macro_rules! pooled_config {
                 }
             }
 
+            pub(in crate::policy) fn precision(&self) -> $crate::policy::pooled::Precision {
+                $crate::policy::pooled::Precision::new(self.precision, self.prior_precision, self.precision_strength)
+            }
+
             pub(in crate::policy) fn exploration(&self) -> $crate::policy::pooled::Exploration {
                 $crate::policy::pooled::Exploration {
                     noise: self.noise,
                     tempering: self.tempering,
                     tempering_steps: self.tempering_steps,
                     tempering_coefficients: self.tempering_coefficients,
+                    tempering_share: self.tempering_share,
                     width: self.exploration,
                 }
             }

@@ -62,6 +62,8 @@ pub struct Exploration {
     pub tempering_steps: f64,
     /// D₀
     pub tempering_coefficients: f64,
+    /// t counts as at most this many times A·n_a, what it would be if all actions had been taken as often as the action.
+    pub tempering_share: f64,
     /// What α is multiplied by.
     pub width: f64,
 }
@@ -71,6 +73,8 @@ pub struct Exploration {
 pub struct Seen {
     /// t
     pub n_observed: u64,
+    /// A
+    pub n_actions: f64,
     /// D
     pub n_coefficients: f64,
     /// G, or 0 where it is not asked for.
@@ -81,7 +85,8 @@ pub struct Seen {
 
 impl Seen {
     /// Nothing.
-    pub const NOTHING: Self = Self { n_observed: 0, n_coefficients: 1.0, information: 0.0, tail_weight: 1.0 };
+    pub const NOTHING: Self =
+        Self { n_observed: 0, n_actions: 1.0, n_coefficients: 1.0, information: 0.0, tail_weight: 1.0 };
 }
 
 impl Exploration {
@@ -92,21 +97,23 @@ impl Exploration {
             _ => 0.0,
         };
         let n_coefficients = (heads.dim() * heads.n_actions()) as f64;
-        Seen { n_observed, n_coefficients, information, tail_weight: scale.tail_weight }
+        let n_actions = heads.n_actions() as f64;
+        Seen { n_observed, n_actions, n_coefficients, information, tail_weight: scale.tail_weight }
     }
 
     /// α after what was seen; `n_pulls` of the observations were of the action.
     fn alpha(&self, seen: Seen, n_pulls: f64) -> f64 {
         let after = |n: f64| n / self.tempering_steps;
-        let Seen { n_observed, n_coefficients, information, tail_weight } = seen;
+        let Seen { n_observed, n_actions, n_coefficients, information, tail_weight } = seen;
+        let n_observed = (n_observed as f64).min(self.tempering_share * n_actions * n_pulls.max(1.0));
         let falling = match self.tempering {
-            Tempering::Root => 1.0 + after(n_observed as f64),
+            Tempering::Root => 1.0 + after(n_observed),
             Tempering::Coefficients => {
                 let fewness = self.tempering_coefficients / n_coefficients;
-                1.0 + after(n_observed as f64 / (1.0 + fewness * fewness))
+                1.0 + after(n_observed / (1.0 + fewness * fewness))
             }
-            Tempering::Tails => 1.0 + after(n_observed as f64 / tail_weight),
-            Tempering::Log => 1.0 + libm::log1p(after(n_observed as f64)),
+            Tempering::Tails => 1.0 + after(n_observed / tail_weight),
+            Tempering::Log => 1.0 + libm::log1p(after(n_observed)),
             Tempering::Information => 1.0 + after(information),
             Tempering::Pulls => 1.0 + after(n_pulls),
             Tempering::Off => 1.0,
@@ -183,10 +190,12 @@ mod tests {
         tempering: Tempering::Root,
         tempering_steps: 100.0,
         tempering_coefficients: 7.0,
+        tempering_share: 1e12,
         width: 1.0,
     };
 
-    const SEEN: Seen = Seen { n_observed: 300, n_coefficients: 7.0, information: 500.0, tail_weight: 4.0 };
+    const SEEN: Seen =
+        Seen { n_observed: 300, n_actions: 3.0, n_coefficients: 7.0, information: 500.0, tail_weight: 4.0 };
 
     #[test]
     fn the_pool_holds_every_residual_once() {
@@ -240,13 +249,23 @@ mod tests {
         assert_eq!(alpha(Tempering::Information), 2.0 / 6_f64.sqrt());
         assert_eq!(alpha(Tempering::Off), 2.0);
         assert!((alpha(Tempering::Log) - 2.0 / (1.0 + 4_f64.ln()).sqrt()).abs() < 1e-12);
+        // 300 observations count as 2·3·40 for an action that was taken 40 times, and as no more than they are for one with 80.
+        let shared = Exploration { tempering_share: 2.0, width: 1.0, ..PLAIN };
+        assert_eq!(shared.alpha(SEEN, 40.0), 1.0 / 3.4_f64.sqrt());
+        assert_eq!(shared.alpha(SEEN, 80.0), 0.5);
         let heads = heads(&mut Seed::new(1).stream("test", 0));
         let looking =
             Exploration { tempering: Tempering::Information, ..PLAIN }.look(&heads, &Scale::AS_GIVEN, 11);
         let expected: f64 = (0..3).map(|action| heads.posterior(action).information()).sum();
         assert_eq!(
             looking,
-            Seen { n_observed: 11, n_coefficients: 6.0, information: expected, tail_weight: 1.0 }
+            Seen {
+                n_observed: 11,
+                n_actions: 3.0,
+                n_coefficients: 6.0,
+                information: expected,
+                tail_weight: 1.0
+            }
         );
     }
 

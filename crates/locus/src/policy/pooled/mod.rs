@@ -5,9 +5,12 @@
 
 mod config;
 mod exploration;
+mod precision;
 mod scale;
 
 pub(super) use config::pooled_config;
 pub(super) use exploration::pooled_noise;
 pub use exploration::{Exploration, NoiseKind, Seen, Tempering};
+pub(super) use precision::Precision;
+pub use precision::PrecisionKind;
 pub use scale::Scale;
