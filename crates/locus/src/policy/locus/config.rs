@@ -123,20 +123,29 @@ impl Planned for LocusConfig {
 }
 
 impl LocusConfig {
+    /// With a precision that is given, and experts that are drawn: where the search was when the prior of the net's part had become a fixed one.
+    pub fn given() -> Self {
+        Self {
+            precision: PrecisionKind::Given,
+            tempering_steps: 20.0,
+            tempering_coefficients: 50.0,
+            tempering_share: 1e12,
+            expert_choice: ExpertChoice::Drawn,
+            evidence_noise: EvidenceNoise::Pooled,
+            ..Self::default()
+        }
+    }
+
     /// The mixture of two experts that the search began with.
     pub fn mixture() -> Self {
         Self {
-            precision: PrecisionKind::Given,
-            evidence_noise: EvidenceNoise::Pooled,
             prior_shape: 1.0,
             prior_rate: 1.0,
             tempering: Tempering::Root,
             tempering_steps: 100.0,
-            tempering_share: 1e12,
-            expert_choice: ExpertChoice::Drawn,
             net_sizes: Sizes(vec![1.0]),
             net_prior: NetPrior::Noise,
-            ..Self::default()
+            ..Self::given()
         }
     }
 

@@ -36,7 +36,7 @@ registered!(
     LocusConfig => Locus,
     "locus",
     "Experts, linear and on a net's features, drawn by how well they predict",
-    &[("default", LocusConfig::default), ("mixture", LocusConfig::mixture), ("lu-gauss", LocusConfig::with_lu_gauss), ("lu-sivi", LocusConfig::with_lu_sivi)]
+    &[("default", LocusConfig::default), ("given", LocusConfig::given), ("mixture", LocusConfig::mixture), ("lu-gauss", LocusConfig::with_lu_gauss), ("lu-sivi", LocusConfig::with_lu_sivi)]
 );
 
 /// Contexts whose features are computed in one pass.

@@ -208,11 +208,18 @@ fn settings_are_those_of_the_page() {
 }
 
 #[test]
-fn the_mixture_is_that_of_the_page() {
+fn earlier_settings_are_those_of_the_page() {
+    assert_settings(
+        "locus@given",
+        "prior_precision=0.25 precision=given precision_strength=50 prior_shape=3 prior_rate=3 reward_unit_floor=1 noise=larger \
+         tempering=coefficients tempering_steps=20 tempering_coefficients=50 tempering_share=1e12 exploration=1 deviation=linear \
+         expert_choice=drawn evidence_discount=0.99 evidence_noise=pooled net_sizes=0.35 net_prior=fixed feature_net=plain \
+         hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
+    );
     assert_settings(
         "locus@mixture",
         "prior_precision=0.25 precision=given precision_strength=50 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger \
-         tempering=root tempering_steps=100 tempering_coefficients=70 tempering_share=1e12 exploration=1 deviation=linear \
+         tempering=root tempering_steps=100 tempering_coefficients=50 tempering_share=1e12 exploration=1 deviation=linear \
          expert_choice=drawn evidence_discount=0.99 evidence_noise=pooled net_sizes=1 net_prior=noise feature_net=plain \
          hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
     );

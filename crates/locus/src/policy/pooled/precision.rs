@@ -134,7 +134,7 @@ mod tests {
     /// Coefficients of this size, noise of this one.
     fn observations(n: usize, signal: f64, noise: f64) -> Vec<Seen> {
         let mut rng = Seed::new(3).stream("test", 0);
-        let mut draw = |rng: &mut Rng| [(); DIM].map(|()| rng.normal());
+        let draw = |rng: &mut Rng| [(); DIM].map(|()| rng.normal());
         let coefficients = [(); N_ACTIONS].map(|()| draw(&mut rng));
         (0..n)
             .map(|index| {
