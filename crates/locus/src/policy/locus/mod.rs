@@ -1,10 +1,10 @@
-//! Locus: a linear expert, experts on a net's features, and whichever predicts better decides.
+//! Locus: a linear expert, experts on a net's features, and the better each predicts, the more it has to say.
 //!
-//! The linear expert is LinPool. Every other has the same regressions on `[c·x, 1, w·φ/rms‖φ‖]`, where φ is the last hidden layer of a
-//! net that learns to predict rewards (`net.rs`). w is such that what the net adds to a reward has a given standard deviation before
-//! anything is known, in units of reward and whatever the noise: a prior of fixed size, where the conjugate one grows with the noise. Before an
-//! observation is taken in, each expert is asked how probable its reward was (`evidence.rs`); a decision draws one of the experts by
-//! that, takes every action's mean from it, and how far to deviate from the mean from the linear one.
+//! The linear expert is LinPool, with a prior whose precision is fitted. Every other has the same regressions on `[c·x, 1, w·φ/rms‖φ‖]`,
+//! where φ is the last hidden layer of a net that learns to predict rewards (`net.rs`). w is such that what the net adds to a reward has a
+//! given standard deviation before anything is known, in units of reward and whatever the noise: a prior of fixed size, where the conjugate
+//! one grows with the noise. Before an observation is taken in, each expert is asked how probable its reward was (`evidence.rs`); a decision
+//! averages the experts' means by that, or draws one of them, and deviates from the mean as far as the linear one says.
 //!
 //! After a round of training all features are others, so the posteriors are rebuilt from all observations kept, on a scale taken anew.
 //! An observation whose net features overflow is left out of the net's experts until then, and counted as an intervention.
@@ -35,7 +35,7 @@ use net::{FeatureNet, FeatureWork};
 registered!(
     LocusConfig => Locus,
     "locus",
-    "Experts, linear and on a net's features, drawn by how well they predict",
+    "Experts, linear and on a net's features, averaged by how well they predict",
     &[("default", LocusConfig::default), ("given", LocusConfig::given), ("mixture", LocusConfig::mixture), ("lu-gauss", LocusConfig::with_lu_gauss), ("lu-sivi", LocusConfig::with_lu_sivi)]
 );
 
