@@ -21,7 +21,7 @@ use crate::{Error, Rng, Seed, Shape};
 /// A net that gives features.
 #[derive(Clone, Debug)]
 pub(super) enum FeatureNet {
-    Plain(GaussNet),
+    Plain(Box<GaussNet>),
     LuGauss(Box<Lu<LuGaussConfig>>),
     LuSivi(Box<Lu<LuSiviConfig>>),
 }
@@ -38,7 +38,9 @@ impl FeatureNet {
     /// An untrained net. **Samples.**
     pub(super) fn new(config: &LocusConfig, shape: Shape, seed: Seed) -> Self {
         match config.feature_net {
-            NetKind::Plain => Self::Plain(GaussNet::new(config.net(), shape, &mut seed.stream("init", 0))),
+            NetKind::Plain => {
+                Self::Plain(Box::new(GaussNet::new(config.net(), shape, &mut seed.stream("init", 0))))
+            }
             NetKind::LuGauss => Self::LuGauss(Box::new(Lu::new(&config.lu_gauss(), shape, seed))),
             NetKind::LuSivi => Self::LuSivi(Box::new(Lu::new(&config.lu_sivi(), shape, seed))),
         }
@@ -95,7 +97,7 @@ impl FeatureNet {
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
         Ok(match config.feature_net {
-            NetKind::Plain => Self::Plain(GaussNet::decode(config.net(), shape, decoder)?),
+            NetKind::Plain => Self::Plain(Box::new(GaussNet::decode(config.net(), shape, decoder)?)),
             NetKind::LuGauss => Self::LuGauss(Box::new(Lu::decode(&config.lu_gauss(), shape, decoder)?)),
             NetKind::LuSivi => Self::LuSivi(Box::new(Lu::decode(&config.lu_sivi(), shape, decoder)?)),
         })

@@ -270,7 +270,11 @@ impl<C: LuConfig> Lu<C> {
         let features = hidden.last().unwrap_or(&work.batch.inputs);
         match features.find_non_finite() {
             None => Ok(features),
-            Some(_) => Err(self.parts.check_forward(work).unwrap_err()),
+            Some(found) => Err(self
+                .parts
+                .check_forward(work)
+                .err()
+                .unwrap_or_else(|| Breakdown { place: "a feature".to_owned(), found: f64::from(found) })),
         }
     }
 

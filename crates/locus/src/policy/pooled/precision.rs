@@ -82,10 +82,11 @@ impl Precision {
                 let mut next = heads.with_precision(self.at(self.doublings + step));
                 rebuild(&mut next);
                 let score = self.score(&next);
-                if !(score > best) {
+                if score > best {
+                    (best, self.doublings, *heads) = (score, self.doublings + step, next);
+                } else {
                     break;
                 }
-                (best, self.doublings, *heads) = (score, self.doublings + step, next);
             }
             if self.doublings != start {
                 return;
