@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::thompson::{RewardModel, highest};
 use super::*;
+use crate::scratch::Scratch;
 use crate::{PolicySpec, Propensity, Rng, Seed, load, policies};
 
 /// All different, and no power of two.
@@ -51,6 +53,22 @@ pub(super) fn assert_settings(policy: &str, expected: &str) {
     let found: BTreeMap<&str, &str> = spec.settings().collect();
     let expected = expected.split_whitespace().map(|setting| setting.split_once('=').unwrap());
     assert_eq!(found, expected.collect(), "{policy}");
+}
+
+/// Fails unless a model chooses the action that its draw with the same chance values highest.
+pub(super) fn assert_winners_are_those_of_draws<M: RewardModel>(model: &M, shape: Shape, whose: &str) {
+    for round in 0..100 {
+        let mut rng = Seed::new(8).stream("test", round);
+        let context: Vec<f32> = (0..shape.n_features).map(|_| 3.0 * rng.normal() as f32).collect();
+        let stream = Seed::new(9).stream("choose", round);
+        let mut rewards = vec![0.0; shape.n_actions];
+        Scratch::with(|scratch| {
+            let request = Request { round, context: &context };
+            let chosen = model.choose(request, &mut stream.clone(), scratch, shape.n_actions).unwrap();
+            model.draw(&[&context], &mut stream.clone(), scratch, &mut rewards).unwrap();
+            assert_eq!(chosen.action, highest(&rewards).unwrap(), "{whose}, {rewards:?}");
+        });
+    }
 }
 
 fn build(spec: &PolicySpec, seed: u64) -> Box<dyn Policy> {

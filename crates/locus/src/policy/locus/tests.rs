@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
-use crate::policy::contract::assert_settings;
+use crate::policy::contract::{assert_settings, assert_winners_are_those_of_draws};
 use crate::policy::pooled::Tempering;
 use crate::policy::settings::Layers;
-use crate::policy::thompson::{Thompson, highest};
+use crate::policy::thompson::Thompson;
 use crate::policy::{Choose, Policy};
 
 const SHAPE: Shape = Shape::new(4, 3);
@@ -163,18 +163,7 @@ fn the_winner_is_that_of_the_full_draw() {
         for deviation in [Deviation::Linear, Deviation::Drawn] {
             let config = LocusConfig { expert_choice, deviation, evidence_discount: 0.1, ..small() };
             let policy = trained(&config, 70);
-            for round in 0..60 {
-                let mut rng = Seed::new(8).stream("test", round);
-                let context: Vec<f32> = (0..4).map(|_| 2.0 * rng.normal() as f32).collect();
-                let stream = Seed::new(9).stream("choose", round);
-                let mut rewards = [0.0; 3];
-                Scratch::with(|scratch| {
-                    let request = Request { round, context: &context };
-                    let chosen = policy.model().choose(request, &mut stream.clone(), scratch, 3).unwrap();
-                    policy.model().draw(&[&context], &mut stream.clone(), scratch, &mut rewards).unwrap();
-                    assert_eq!(chosen.action, highest(&rewards).unwrap(), "{config:?}, {rewards:?}");
-                });
-            }
+            assert_winners_are_those_of_draws(policy.model(), SHAPE, &format!("{config:?}"));
         }
     }
 }
