@@ -53,6 +53,14 @@ fn features(model: &Locus, context: &[f32]) -> Vec<f64> {
     features
 }
 
+/// What an expert sees of a context.
+fn seen_by(model: &Locus, expert: usize, context: &[f32]) -> Vec<f64> {
+    let expert = &model.experts[expert];
+    let mut own = vec![0.0; expert.heads.dim()];
+    expert.fill_features(&features(model, context), model.n_linear(), &mut own);
+    own
+}
+
 /// At a round of training (60) and between two of them (73), with every kind of net; λ is no longer the given one.
 #[test]
 fn rebuilt_posteriors_are_those_of_every_observation_in_turn() {
@@ -102,7 +110,8 @@ fn rebuilt_posteriors_are_those_of_every_observation_in_turn() {
 /// that were there before.
 #[test]
 fn what_the_net_adds_has_a_size_of_its_own() {
-    let model = |n| trained(&small(), n).model().clone();
+    let config = LocusConfig { precision_strength: 1.0, ..small() };
+    let model = |n| trained(&config, n).model().clone();
     assert_eq!(model(0).experts.iter().map(|expert| expert.net_weight).collect::<Vec<_>>(), [0.0, 0.25, 0.5]);
     let of_noise = LocusConfig { net_prior: NetPrior::Noise, ..small() };
     for n in [0, 40] {
@@ -116,7 +125,66 @@ fn what_the_net_adds_has_a_size_of_its_own() {
     let (shape, rate) = pooled_noise(&before.experts[2].heads);
     let after = model(20);
     let (weight, precision) = (after.experts[2].net_weight, after.precision.value());
+    assert_ne!(precision, 0.25);
     assert!((weight * weight * rate / shape / precision - 1.0).abs() < 1e-9, "{weight}");
+}
+
+/// Without deviations a draw is the mean of the experts' means, each by its probability.
+#[test]
+fn averaged_experts_count_by_their_probabilities() {
+    let config = LocusConfig {
+        expert_choice: ExpertChoice::Averaged,
+        exploration: 0.0,
+        evidence_discount: 0.1,
+        ..small()
+    };
+    let policy = trained(&config, 70);
+    let model = policy.model();
+    let probabilities = model.expert_probabilities();
+    assert!(probabilities.iter().all(|probability| *probability > 0.01), "{probabilities:?}");
+    let context = [0.5, -1.0, 2.0, 0.3];
+    let drawn = policy.sample_rewards(7, &[&context]).unwrap();
+    for (action, drawn) in drawn.iter().enumerate() {
+        let mean = |expert: usize| model.posterior(expert, action).predict(&seen_by(model, expert, &context));
+        let value: f64 = (0..3).map(|expert| probabilities[expert] * mean(expert)).sum();
+        let expected = model.scale.reward_mean + model.scale.reward_unit * value;
+        assert!((drawn - expected).abs() < 1e-9, "action {action}: {drawn}, {expected}");
+    }
+}
+
+/// L_e ← δ·L_e + log N(y; m_e, s²(1 + v_e²)), where s² is the noise of the action or of all: the odds of the experts, before and after one observation.
+#[test]
+fn evidence_has_the_noise_that_is_asked_for() {
+    for evidence_noise in [EvidenceNoise::Own, EvidenceNoise::Pooled] {
+        let config = LocusConfig { evidence_noise, evidence_discount: 0.7, ..small() };
+        let policy = trained(&config, 70);
+        let mut model = policy.model().clone();
+        let before = model.expert_probabilities();
+        let (context, action, reward) = &outcomes(71)[70];
+        let target = model.scale.standardize(*reward);
+        let log_density = |expert: usize| {
+            let own = seen_by(&model, expert, context);
+            let posterior = model.posterior(expert, *action);
+            let noise = match evidence_noise {
+                EvidenceNoise::Own => posterior.noise_rate() / posterior.noise_shape(),
+                EvidenceNoise::Pooled => {
+                    let (shape, rate) = pooled_noise(&model.experts[expert].heads);
+                    rate / shape
+                }
+            };
+            let variance = noise * (1.0 + posterior.leverage(&own, &mut vec![0.0; own.len()]));
+            let deviation = target - posterior.predict(&own);
+            -0.5 * (variance.ln() + deviation * deviation / variance)
+        };
+        let densities = [0, 1, 2].map(log_density);
+        model.observe(&Outcome { round: 70, context, action: *action, reward: *reward });
+        let after = model.expert_probabilities();
+        for expert in [1, 2] {
+            let found = (after[expert] / after[0]).ln();
+            let expected = 0.7 * (before[expert] / before[0]).ln() + densities[expert] - densities[0];
+            assert!((found - expected).abs() < 1e-9, "{evidence_noise:?}, {expert}: {found}, {expected}");
+        }
+    }
 }
 
 /// The mean of the expert that is drawn, and deviations by the linear one. Two-sample Kolmogorov–Smirnov of 50 000 draws each,
