@@ -139,6 +139,11 @@ impl Locus {
         self.evidence.probabilities()[..self.experts.len()].to_vec()
     }
 
+    /// λ, the precision of the prior as it was fitted last.
+    pub fn precision(&self) -> f64 {
+        self.precision.value()
+    }
+
     fn assemble(config: &LocusConfig, net: FeatureNet, experts: Vec<Expert>) -> Self {
         Self {
             exploration: config.exploration(),

@@ -69,7 +69,7 @@ fn rebuilt_posteriors_are_those_of_every_observation_in_turn() {
     {
         let policy = trained(&LocusConfig { feature_net, precision_strength: 1.0, ..small() }, n);
         let model = policy.model();
-        let precision = model.precision.value();
+        let precision = model.precision();
         assert_ne!(precision, 0.25);
         let weights = [None, Some(model.experts[1].net_weight), Some(model.experts[2].net_weight)];
         let n_features = model.n_features();
@@ -124,7 +124,7 @@ fn what_the_net_adds_has_a_size_of_its_own() {
     before.observe(&Outcome { round: 19, context: &context.0, action: context.1, reward: context.2 });
     let (shape, rate) = pooled_noise(&before.experts[2].heads);
     let after = model(20);
-    let (weight, precision) = (after.experts[2].net_weight, after.precision.value());
+    let (weight, precision) = (after.experts[2].net_weight, after.precision());
     assert_ne!(precision, 0.25);
     assert!((weight * weight * rate / shape / precision - 1.0).abs() < 1e-9, "{weight}");
 }
