@@ -223,6 +223,18 @@ mod tests {
         }
     }
 
+    /// Every suite of the search for `locus` can still be run: its policies, presets and settings are there.
+    #[test]
+    fn suites_of_the_search_are_whole() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/search");
+        let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(files.len() >= 10, "{files:?}");
+        for file in files {
+            let suite = Suite::load(file.to_str().unwrap()).unwrap();
+            assert_eq!(suite.policies[0].to_string(), "uniform", "{}", file.display());
+        }
+    }
+
     #[test]
     fn own_files_lie_beside_the_suite() {
         let suite = parse(
