@@ -20,7 +20,7 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 pooled_config! {
     /// Settings of LinPool.
     pub struct LinPoolConfig {
-        precision: Given, noise_prior: 1.0, tempering: Root, tempering_steps: 100.0, tempering_share: 1e12;
+        precision: Given, noise_prior: 1.0, tempering: Root, tempering_steps: 100.0, tempering_rarity: 1e12;
         /// Observations from one scale to the next
         rescale_every: u32 = 20, Range::from(1.0, 1e6), "our choice";
     }
@@ -66,7 +66,7 @@ impl LinPool {
 
     fn with_heads(config: &LinPoolConfig, heads: LinearHeads) -> Self {
         Self {
-            precision: config.precision(),
+            precision: config.precision_rule(),
             exploration: config.exploration(),
             reward_unit_floor: config.reward_unit_floor,
             scale: Scale::AS_GIVEN,
@@ -134,7 +134,7 @@ impl RewardModel for LinPool {
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let scale = Scale::of(replay, self.reward_unit_floor)?;
         let (order, features) = (by_action(replay), &mut self.features);
-        self.precision.rebuild(&mut self.heads, self.seen.n_observed, |heads| {
+        self.precision.rebuild(&mut self.heads, (self.seen.n_observed, replay.len()), |heads| {
             let mut rebuild = heads.rebuild();
             for &index in &order {
                 let Observation { context, action, reward } = replay.get(index);
@@ -158,7 +158,7 @@ impl RewardModel for LinPool {
 
     fn decode(config: &LinPoolConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let n_observed = decoder.u64()?;
-        let precision = config.precision().decode(decoder)?;
+        let precision = config.precision_rule().decode(decoder)?;
         let scale = Scale::decode(decoder)?;
         let dim = shape.n_features + 1;
         let prior = LinearPrior { precision: precision.value(), ..config.prior() };

@@ -3,6 +3,7 @@
 use super::*;
 use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
 use crate::policy::contract::{assert_settings, assert_winners_are_those_of_draws};
+use crate::policy::pooled::PrecisionKind;
 use crate::policy::thompson::Thompson;
 use crate::policy::{Choose, Policy};
 
@@ -31,8 +32,9 @@ fn trained(config: &LinPoolConfig, n: u64) -> Thompson<LinPool> {
 
 /// Posteriors of `outcomes` on the scale of the policy, observation by observation.
 fn by_rank_one(policy: &Thompson<LinPool>, outcomes: &[(Vec<f32>, usize, f64)]) -> Vec<LinearPosterior> {
-    let scale = policy.model().scale();
-    let mut posteriors = vec![LinearPosterior::new(5, LinPoolConfig::default().prior()); 3];
+    let (scale, precision) = (policy.model().scale(), policy.model().precision.value());
+    let prior = LinearPrior { precision, ..LinPoolConfig::default().prior() };
+    let mut posteriors = vec![LinearPosterior::new(5, prior); 3];
     for (context, action, reward) in outcomes {
         let mut features: Vec<f64> = context.iter().map(|&x| scale.context_factor * f64::from(x)).collect();
         features.push(1.0);
@@ -41,11 +43,16 @@ fn by_rank_one(policy: &Thompson<LinPool>, outcomes: &[(Vec<f32>, usize, f64)]) 
     posteriors
 }
 
-/// At a rescaling (60) and between two of them (73).
+/// At a rescaling (60) and between two of them (73), with λ as given and fitted, and after loading.
 #[test]
 fn a_rebuilt_posterior_is_that_of_every_observation_in_turn() {
-    for n in [60, 73] {
-        let policy = trained(&LinPoolConfig::default(), n);
+    for (n, precision) in
+        [(60, PrecisionKind::Given), (73, PrecisionKind::Given), (73, PrecisionKind::Fitted)]
+    {
+        let policy =
+            trained(&LinPoolConfig { precision, precision_strength: 1.0, ..LinPoolConfig::default() }, n);
+        assert_eq!(policy.model().precision.value() == 0.25, precision == PrecisionKind::Given);
+        assert_eq!(crate::load(&policy.save()).unwrap().save(), policy.save());
         let scaled_at = n as usize / 20 * 20;
         let rewards: Vec<f64> = outcomes(n)[..scaled_at].iter().map(|outcome| outcome.2).collect();
         let mean = rewards.iter().sum::<f64>() / scaled_at as f64;
@@ -105,13 +112,17 @@ fn the_winner_is_that_of_the_full_draw() {
     }
 }
 
-/// A bounded replay forgets at the next rescaling, but what was seen still counts for tempering.
+/// A bounded replay forgets at the next rescaling, but t still counts all that was seen.
 #[test]
 fn a_bounded_replay_rebuilds_from_what_is_kept() {
     let config = LinPoolConfig { replay_capacity: Capacity(Some(25)), ..LinPoolConfig::default() };
     let policy = trained(&config, 60);
     for (action, expected) in by_rank_one(&policy, &outcomes(60)[35..]).iter().enumerate() {
-        assert_eq!(policy.model().posterior(action).noise_shape(), expected.noise_shape());
+        let found = policy.model().posterior(action);
+        assert_eq!(found.noise_shape(), expected.noise_shape());
+        for (found, expected) in found.mean().iter().zip(expected.mean()) {
+            assert!((found - expected).abs() < 1e-10, "action {action}");
+        }
     }
     assert_eq!(policy.model().seen.n_observed, 60);
 }
@@ -121,6 +132,6 @@ fn settings_are_those_of_the_page() {
     assert_settings(
         "lin-pool",
         "prior_precision=0.25 precision=given precision_strength=50 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger tempering=root \
-         tempering_steps=100 tempering_coefficients=70 tempering_share=1e12 exploration=1 rescale_every=20 replay_capacity=all initial_pulls=2",
+         tempering_steps=100 tempering_coefficients=70 tempering_rarity=1e12 exploration=1 rescale_every=20 replay_capacity=all initial_pulls=2",
     );
 }

@@ -55,7 +55,7 @@ words! {
     pub enum Deviation {
         /// Those of the linear expert.
         Linear = "linear",
-        /// Those of the expert that was drawn.
+        /// Those of the expert that was drawn; where experts are averaged, those of the one that counts for more than half, or else of the linear one.
         Drawn = "drawn",
     }
 }
@@ -75,9 +75,9 @@ words! {
     pub enum ExpertChoice {
         /// One that is drawn for every decision, by its probability.
         Drawn = "drawn",
-        /// The more probable one.
+        /// The most probable one.
         Likelier = "likelier",
-        /// Both, weighted by their probabilities.
+        /// All, weighted by their probabilities.
         Averaged = "averaged",
     }
 }
@@ -85,7 +85,7 @@ words! {
 pooled_config! {
     /// Settings of Locus.
     pub struct LocusConfig {
-        precision: Fitted, noise_prior: 3.0, tempering: Coefficients, tempering_steps: 10.0, tempering_share: 2.0;
+        precision: Fitted, noise_prior: 3.0, tempering: Coefficients, tempering_steps: 10.0, tempering_rarity: 0.35;
         /// Whose leverage and noise a draw deviates by
         deviation: Deviation = Deviation::Linear, Range::ANY, "our choice";
         /// Which expert gives the means
@@ -99,7 +99,7 @@ pooled_config! {
         net_sizes: Sizes = Sizes(vec![0.35]), Range::from(1.0, 4.0), "our choice";
         /// What the prior of the net's coefficients goes with
         net_prior: NetPrior = NetPrior::Fixed, Range::ANY, "our choice";
-        /// Where the features of the experts that are not linear come from; but for plain, the net has the layers and the rate of that policy
+        /// Where the features of the experts that are not linear come from; hidden_layers, learning_rate and reward_std are those of a plain net, others have their policy's
         feature_net: NetKind = NetKind::Plain, Range::ANY, "our choice";
         /// Hidden layers of the net; the last one gives the features
         hidden_layers: Layers = Layers(vec![50]), Range::from(1.0, 9.0), "our choice";
@@ -129,7 +129,7 @@ impl LocusConfig {
             precision: PrecisionKind::Given,
             tempering_steps: 20.0,
             tempering_coefficients: 50.0,
-            tempering_share: 1e12,
+            tempering_rarity: 1e12,
             expert_choice: ExpertChoice::Drawn,
             evidence_noise: EvidenceNoise::Pooled,
             ..Self::default()

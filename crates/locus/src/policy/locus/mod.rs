@@ -7,7 +7,8 @@
 //! averages the experts' means by that, or draws one of them, and deviates from the mean as far as the linear one says.
 //!
 //! After a round of training all features are others, so the posteriors are rebuilt from all observations kept, on a scale taken anew.
-//! An observation whose net features overflow is left out of the net's experts until then, and counted as an intervention.
+//! An observation whose net features overflow is left out of the net's experts until then, and counted as an intervention; the round of
+//! training breaks down if they still do.
 //! docs/locus-policy.md derives all this, shows what else was tried, and says where it fails.
 
 mod config;
@@ -94,14 +95,16 @@ impl Expert {
     fn new(net_size: f64, net_prior: NetPrior, heads: LinearHeads) -> Self {
         let precision = heads.prior().precision;
         let mut expert = Self { net_size, net_prior, net_weight: 0.0, heads };
-        expert.weigh(precision);
+        expert.weigh(precision, 1.0);
         expert
     }
 
-    /// Makes w what it is by the noise of the posteriors as they are: coefficients have the variance σ²/λ, so w²σ²/λ is that of what the net adds.
-    /// If λ is another than before, the posteriors begin anew.
-    fn weigh(&mut self, precision: f64) {
+    /// Makes w what it is by the noise that the posteriors saw: coefficients have the variance σ²/λ, so w²σ²/λ is that of what the net adds.
+    /// The unit of rewards was `unit_ratio` times what it is now. If λ is another than before, the posteriors begin anew.
+    fn weigh(&mut self, precision: f64, unit_ratio: f64) {
         let (shape, rate) = pooled_noise(&self.heads);
+        let prior_rate = self.heads.prior().rate;
+        let rate = prior_rate + (rate - prior_rate) * unit_ratio * unit_ratio;
         self.net_weight = match self.net_prior {
             NetPrior::Fixed => self.net_size * (precision * shape / rate).sqrt(),
             NetPrior::Noise => self.net_size,
@@ -134,7 +137,7 @@ impl Locus {
         self.experts[expert].heads.posterior(action)
     }
 
-    /// The probabilities with which the experts are drawn, the linear one first.
+    /// The probabilities of the experts, the linear one first: by these they are averaged or drawn.
     pub fn expert_probabilities(&self) -> Vec<f64> {
         self.evidence.probabilities()[..self.experts.len()].to_vec()
     }
@@ -150,7 +153,7 @@ impl Locus {
             deviation: config.deviation,
             expert_choice: config.expert_choice,
             evidence_noise: config.evidence_noise,
-            precision: config.precision(),
+            precision: config.precision_rule(),
             reward_unit_floor: config.reward_unit_floor,
             scale: Scale::AS_GIVEN,
             net_factor: 1.0,
@@ -253,7 +256,8 @@ impl Locus {
     }
 
     /// Makes the posteriors those of all observations that are kept, on the features of the net as it is and a scale taken anew.
-    fn rebuild(&mut self, replay: &Replay, work: &mut Work) -> Result<(), Breakdown> {
+    /// The unit of rewards was `unit_ratio` times the new one.
+    fn rebuild(&mut self, replay: &Replay, unit_ratio: f64, work: &mut Work) -> Result<(), Breakdown> {
         let (n_linear, n_net) = (self.n_linear(), self.net.dim());
         work.all_features.clear();
         let mut contexts = Vec::with_capacity(CHUNK.min(replay.len()));
@@ -285,10 +289,10 @@ impl Locus {
             rebuild.finish();
         };
         let (linear, others) = self.experts.split_first_mut().expect("the linear expert");
-        let n_observed = self.seen.n_observed;
-        self.precision.rebuild(&mut linear.heads, n_observed, |heads| take_in_all(0.0, heads));
+        let seen = (self.seen.n_observed, replay.len());
+        self.precision.rebuild(&mut linear.heads, seen, |heads| take_in_all(0.0, heads));
         for expert in others {
-            expert.weigh(self.precision.value());
+            expert.weigh(self.precision.value(), unit_ratio);
             take_in_all(expert.net_weight, &mut expert.heads);
         }
         Ok(())
@@ -361,9 +365,10 @@ impl RewardModel for Locus {
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
+        let unit_before = self.scale.reward_unit;
         self.scale = Scale::of(replay, self.reward_unit_floor)?;
         let mut report = self.net.train(replay, self.scale.of_rewards(), rng, &mut work.net)?;
-        self.rebuild(replay, &mut work)?;
+        self.rebuild(replay, unit_before / self.scale.reward_unit, &mut work)?;
         self.seen = self.exploration.look(self.linear(), &self.scale, self.seen.n_observed);
         self.work = Cache(Some(work));
         report.interventions += std::mem::take(&mut self.n_left_out);
@@ -389,7 +394,7 @@ impl RewardModel for Locus {
         if !(net_factor > 0.0 && net_factor.is_finite()) {
             return Err(decoder.damaged(format!("its net's features are multiplied by {net_factor}")));
         }
-        let precision = config.precision().decode(decoder)?;
+        let precision = config.precision_rule().decode(decoder)?;
         let prior = LinearPrior { precision: precision.value(), ..config.prior() };
         let scale = Scale::decode(decoder)?;
         let n_experts = 1 + config.net_sizes.0.len();

@@ -5,7 +5,7 @@ use super::*;
 use crate::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
 use crate::policy::contract::{assert_settings, assert_winners_are_those_of_draws};
 use crate::policy::pooled::Tempering;
-use crate::policy::settings::Layers;
+use crate::policy::settings::{Capacity, Layers};
 use crate::policy::thompson::Thompson;
 use crate::policy::{Choose, Policy};
 
@@ -19,7 +19,7 @@ fn small() -> LocusConfig {
         net_sizes: Sizes(vec![0.5, 1.0]),
         tempering: Tempering::Root,
         tempering_steps: 100.0,
-        tempering_share: 1e12,
+        tempering_rarity: 1e12,
         expert_choice: ExpertChoice::Drawn,
         ..LocusConfig::default()
     }
@@ -126,6 +126,10 @@ fn what_the_net_adds_has_a_size_of_its_own() {
     let after = model(20);
     let (weight, precision) = (after.experts[2].net_weight, after.precision());
     assert_ne!(precision, 0.25);
+    // Residuals are smaller in a larger unit; the prior's rate is 3 in any.
+    let unit_ratio = before.scale.reward_unit / after.scale.reward_unit;
+    assert!(unit_ratio < 0.1, "{unit_ratio}");
+    let rate = 3.0 + (rate - 3.0) * unit_ratio.powi(2);
     assert!((weight * weight * rate / shape / precision - 1.0).abs() < 1e-9, "{weight}");
 }
 
@@ -258,7 +262,7 @@ fn settings_are_those_of_the_page() {
     assert_settings(
         "locus",
         "prior_precision=0.25 precision=fitted precision_strength=50 prior_shape=3 prior_rate=3 reward_unit_floor=1 noise=larger \
-         tempering=coefficients tempering_steps=10 tempering_coefficients=70 tempering_share=2 exploration=1 deviation=linear \
+         tempering=coefficients tempering_steps=10 tempering_coefficients=70 tempering_rarity=0.35 exploration=1 deviation=linear \
          expert_choice=averaged evidence_discount=0.99 evidence_noise=own net_sizes=0.35 net_prior=fixed feature_net=plain \
          hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
     );
@@ -269,15 +273,50 @@ fn earlier_settings_are_those_of_the_page() {
     assert_settings(
         "locus@given",
         "prior_precision=0.25 precision=given precision_strength=50 prior_shape=3 prior_rate=3 reward_unit_floor=1 noise=larger \
-         tempering=coefficients tempering_steps=20 tempering_coefficients=50 tempering_share=1e12 exploration=1 deviation=linear \
+         tempering=coefficients tempering_steps=20 tempering_coefficients=50 tempering_rarity=1e12 exploration=1 deviation=linear \
          expert_choice=drawn evidence_discount=0.99 evidence_noise=pooled net_sizes=0.35 net_prior=fixed feature_net=plain \
          hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
     );
     assert_settings(
         "locus@mixture",
         "prior_precision=0.25 precision=given precision_strength=50 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger \
-         tempering=root tempering_steps=100 tempering_coefficients=50 tempering_share=1e12 exploration=1 deviation=linear \
+         tempering=root tempering_steps=100 tempering_coefficients=50 tempering_rarity=1e12 exploration=1 deviation=linear \
          expert_choice=drawn evidence_discount=0.99 evidence_noise=pooled net_sizes=1 net_prior=noise feature_net=plain \
          hidden_layers=50 learning_rate=0.001 reward_std=0.5 batch_size=512 train_every=20 minibatches=40 replay_capacity=all initial_pulls=2",
     );
+}
+
+/// A context so large that the net's features overflow: the decision is refused by place, the linear expert learns from it, the others do not,
+/// and it is counted once training succeeds again.
+#[test]
+fn features_that_overflow_are_named_and_counted() {
+    // Large steps make large weights.
+    let config = LocusConfig { replay_capacity: Capacity(Some(22)), learning_rate: 1.0, ..small() };
+    let mut policy = trained(&config, 60);
+    let context = [f32::MAX; 4];
+    let error = policy.choose(Request { round: 60, context: &context }).unwrap_err();
+    assert!(error.is_numeric() && error.to_string().contains("hidden layer"), "{error}");
+    let shapes = |policy: &Thompson<Locus>| [0, 1, 2].map(|e| policy.model().posterior(e, 1).noise_shape());
+    let (before, probabilities) = (shapes(&policy), policy.model().expert_probabilities());
+    policy.learn(Outcome { round: 60, context: &context, action: 1, reward: 60.0 }).unwrap();
+    assert_eq!(shapes(&policy), [before[0] + 0.5, before[1], before[2]]);
+    assert_eq!(policy.model().expert_probabilities(), probabilities);
+
+    let good = |round: u64| outcomes(round + 1).pop().unwrap();
+    let teach = |policy: &mut dyn Policy, round: u64| {
+        let (context, action, reward) = good(round);
+        policy.learn(Outcome { round, context: &context, action, reward })
+    };
+    for round in 61..79 {
+        teach(&mut policy, round).unwrap();
+    }
+    let error = teach(&mut policy, 79).unwrap_err();
+    assert!(error.is_numeric() && error.to_string().contains("hidden layer"), "{error}");
+    let mut resumed = crate::load(&policy.save()).unwrap();
+    for policy in [&mut policy as &mut dyn Policy, &mut *resumed] {
+        for round in 80..100 {
+            let report = teach(policy, round).unwrap();
+            assert_eq!(report.interventions, u64::from(round == 99));
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! The settings that policies with pooled noise have.
 
-/// Declares the settings of a policy with pooled noise: a₀ = b₀ of the noise's prior, tempering and its τ as they are by default, then the
-/// policy's own. The module must have `Capacity` in scope. The settings get `prior` and `exploration`.
+/// Declares the settings of a policy with pooled noise: where λ comes from, a₀ = b₀ of the noise's prior, and tempering as they are by default, then
+/// the policy's own. The module must have `Capacity` in scope. The settings get `prior`, `precision_rule` and `exploration`.
 macro_rules! pooled_config {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            precision: $precision:ident, noise_prior: $noise_prior:literal, tempering: $tempering:ident, tempering_steps: $steps:literal, tempering_share: $share:expr;
+            precision: $precision:ident, noise_prior: $noise_prior:literal, tempering: $tempering:ident, tempering_steps: $steps:literal, tempering_rarity: $rarity:expr;
             $($own:tt)*
         }
     ) => {
@@ -33,8 +33,8 @@ macro_rules! pooled_config {
                 tempering_steps: f64 = $steps, Range::above(0.0, 1e12), "our choice";
                 /// D₀, with tempering=coefficients: with fewer coefficients than this, tempering comes later
                 tempering_coefficients: f64 = 70.0, Range::from(0.0, 1e12), "our choice";
-                /// For the tempering of an action, t counts as at most this many times A·max(n_a, 1): an action that was seldom taken is not yet tempered
-                tempering_share: f64 = $share, Range::from(0.0, 1e12), "our choice";
+                /// With tempering by t: t counts for an action as at most this many times A²·max(n_a, 1), where n_a are its observations that are kept: what was hardly tried is not yet tempered
+                tempering_rarity: f64 = $rarity, Range::from(0.0, 1e12), "our choice";
                 /// What every deviation is multiplied by
                 exploration: f64 = 1.0, Range::from(0.0, 1e6), "our choice";
                 $($own)*
@@ -54,7 +54,7 @@ macro_rules! pooled_config {
                 }
             }
 
-            pub(in crate::policy) fn precision(&self) -> $crate::policy::pooled::Precision {
+            pub(in crate::policy) fn precision_rule(&self) -> $crate::policy::pooled::Precision {
                 $crate::policy::pooled::Precision::new(self.precision, self.prior_precision, self.precision_strength)
             }
 
@@ -64,7 +64,7 @@ macro_rules! pooled_config {
                     tempering: self.tempering,
                     tempering_steps: self.tempering_steps,
                     tempering_coefficients: self.tempering_coefficients,
-                    tempering_share: self.tempering_share,
+                    tempering_rarity: self.tempering_rarity,
                     width: self.exploration,
                 }
             }

@@ -62,8 +62,8 @@ pub struct Exploration {
     pub tempering_steps: f64,
     /// D₀
     pub tempering_coefficients: f64,
-    /// t counts as at most this many times A·n_a, what it would be if all actions had been taken as often as the action.
-    pub tempering_share: f64,
+    /// t counts as at most this many times A²·max(n_a, 1).
+    pub tempering_rarity: f64,
     /// What α is multiplied by.
     pub width: f64,
 }
@@ -105,7 +105,8 @@ impl Exploration {
     fn alpha(&self, seen: Seen, n_pulls: f64) -> f64 {
         let after = |n: f64| n / self.tempering_steps;
         let Seen { n_observed, n_actions, n_coefficients, information, tail_weight } = seen;
-        let n_observed = (n_observed as f64).min(self.tempering_share * n_actions * n_pulls.max(1.0));
+        let n_observed =
+            (n_observed as f64).min(self.tempering_rarity * n_actions * n_actions * n_pulls.max(1.0));
         let falling = match self.tempering {
             Tempering::Root => 1.0 + after(n_observed),
             Tempering::Coefficients => {
@@ -190,7 +191,7 @@ mod tests {
         tempering: Tempering::Root,
         tempering_steps: 100.0,
         tempering_coefficients: 7.0,
-        tempering_share: 1e12,
+        tempering_rarity: 1e12,
         width: 1.0,
     };
 
@@ -249,10 +250,11 @@ mod tests {
         assert_eq!(alpha(Tempering::Information), 2.0 / 6_f64.sqrt());
         assert_eq!(alpha(Tempering::Off), 2.0);
         assert!((alpha(Tempering::Log) - 2.0 / (1.0 + 4_f64.ln()).sqrt()).abs() < 1e-12);
-        // 300 observations count as 2·3·40 for an action that was taken 40 times, and as no more than they are for one with 80.
-        let shared = Exploration { tempering_share: 2.0, width: 1.0, ..PLAIN };
+        // 300 observations count as ⅔·3²·40 for an action that was taken 40 times, and as no more than they are for one with 80.
+        let shared = Exploration { tempering_rarity: 2.0 / 3.0, width: 1.0, ..PLAIN };
         assert_eq!(shared.alpha(SEEN, 40.0), 1.0 / 3.4_f64.sqrt());
         assert_eq!(shared.alpha(SEEN, 80.0), 0.5);
+        assert_eq!(shared.alpha(SEEN, 0.0), 1.0 / 1.06_f64.sqrt());
         let heads = heads(&mut Seed::new(1).stream("test", 0));
         let looking =
             Exploration { tempering: Tempering::Information, ..PLAIN }.look(&heads, &Scale::AS_GIVEN, 11);

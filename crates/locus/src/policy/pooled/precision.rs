@@ -9,8 +9,8 @@
 //! log p(y | λ) = −½·Σ_a log det(Λ_a/λ) − a_p·log b_p,    log p(λ) = ν/2·(log(λ/λ₀) − λ/λ₀),
 //! ```
 //!
-//! both but for a constant. p(λ) is what ν coefficients of the size that λ₀ expects would tell: a problem of fewer coefficients than that stays near λ₀, one of many
-//! finds its own.
+//! both but for a constant. p(λ) is what ν coefficients of the size that λ₀ expects would tell: with D coefficients λ stays below λ₀·(1 + D/ν), so that
+//! a few that look like nothing do not end all exploration.
 
 use super::pooled_noise;
 use crate::Error;
@@ -31,8 +31,8 @@ words! {
 /// λ is never further than this many doublings from the given one.
 const MAX_DOUBLINGS: i32 = 12;
 
-/// λ is fitted anew when there are this many times the observations that it was fitted to.
-const GROWTH: f64 = 1.25;
+/// λ is fitted anew when this part of the observations kept is new.
+const NEW: f64 = 0.2;
 
 /// Where λ comes from, and when it was fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,15 +62,16 @@ impl Precision {
         self.given * 2_f64.powi(doublings)
     }
 
-    /// Rebuilds the heads with the λ that explains them best, if it is time to look for it, or with the one that there is.
+    /// Rebuilds the heads with the λ that explains them best, if it is time to look for it, or with the one that there is. The search goes uphill
+    /// from the last λ, up or down, to the nearest peak.
     pub(in crate::policy) fn rebuild(
         &mut self,
         heads: &mut LinearHeads,
-        n_observed: u64,
+        (n_observed, n_kept): (u64, usize),
         mut rebuild: impl FnMut(&mut LinearHeads),
     ) {
         rebuild(heads);
-        let is_due = n_observed as f64 >= GROWTH * self.n_fitted as f64;
+        let is_due = (n_observed - self.n_fitted) as f64 >= NEW * n_kept as f64;
         if self.kind == PrecisionKind::Given || !is_due {
             return;
         }
@@ -209,7 +210,7 @@ mod tests {
             let observations = observations(60, signal, noise);
             let mut rule = Precision::new(PrecisionKind::Fitted, 0.25, strength);
             let mut found = heads(0.25);
-            rule.rebuild(&mut found, 60, |heads| take_in(&observations, heads));
+            rule.rebuild(&mut found, (60, 60), |heads| take_in(&observations, heads));
             let score = |doublings: i32| {
                 let mut heads = heads(0.25 * 2_f64.powi(doublings));
                 take_in(&observations, &mut heads);
@@ -219,6 +220,11 @@ mod tests {
             assert_eq!(Some(rule.doublings), best, "signal {signal}, strength {strength}");
             assert!(expected.contains(&rule.doublings), "{} doublings", rule.doublings);
             assert_eq!(found.prior().precision, rule.value());
+            // From the other side of the peak it is the same one.
+            let mut from_afar = Precision { doublings: 12 * -rule.doublings.signum(), ..rule };
+            (from_afar.n_fitted, found) = (0, heads(from_afar.value()));
+            from_afar.rebuild(&mut found, (60, 60), |heads| take_in(&observations, heads));
+            assert_eq!(from_afar.doublings, rule.doublings);
             assert_eq!(rule.score(&found), score(rule.doublings));
         }
     }
@@ -228,15 +234,15 @@ mod tests {
         let observations = observations(60, 10.0, 0.1);
         let mut given = Precision::new(PrecisionKind::Given, 0.25, 1.0);
         let mut found = heads(0.25);
-        given.rebuild(&mut found, 60, |heads| take_in(&observations, heads));
+        given.rebuild(&mut found, (60, 60), |heads| take_in(&observations, heads));
         assert_eq!((given.value(), found.prior().precision), (0.25, 0.25));
 
         let mut fitted = Precision::new(PrecisionKind::Fitted, 0.25, 1.0);
-        fitted.rebuild(&mut found, 60, |heads| take_in(&observations[..6], heads));
+        fitted.rebuild(&mut found, (60, 60), |heads| take_in(&observations[..6], heads));
         let early = fitted.value();
-        fitted.rebuild(&mut found, 74, |heads| take_in(&observations, heads));
+        fitted.rebuild(&mut found, (74, 74), |heads| take_in(&observations, heads));
         assert_eq!(fitted.value(), early);
-        fitted.rebuild(&mut found, 75, |heads| take_in(&observations, heads));
+        fitted.rebuild(&mut found, (75, 75), |heads| take_in(&observations, heads));
         assert!(fitted.value() < early);
     }
 }
