@@ -93,6 +93,15 @@ impl LinearPosterior {
         self.triangle.solve(&mut self.mean);
     }
 
+    /// What the same observations tell if only their first `dim` features are seen, without taking them in again. O(d²).
+    pub fn leading(&self, dim: usize) -> Self {
+        let (triangle, left_over) = self.triangle.leading(dim);
+        let mut mean = vec![0.0; dim];
+        triangle.solve(&mut mean);
+        let (prior, residual, n_observed) = (self.prior, self.residual + left_over, self.n_observed);
+        Self { prior, triangle, residual, n_observed, mean, row: vec![0.0; dim + 1] }
+    }
+
     /// d, the number of features.
     pub fn dim(&self) -> usize {
         self.mean.len()

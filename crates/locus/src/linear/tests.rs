@@ -108,6 +108,23 @@ proptest! {
 }
 
 /// Blocks of every fill, zero columns and a feature that doubles another among them.
+/// The same coefficients to the bit, since a column never depends on those after it; the residual is added up otherwise.
+#[test]
+fn the_first_features_alone_are_known_without_taking_in_anything_again() {
+    let mut rng = Seed::new(13).stream("test", 0);
+    let rows: Vec<(Vec<f64>, f64)> =
+        (0..40).map(|_| ((0..7).map(|_| rng.normal()).collect(), 3.0 * rng.normal())).collect();
+    let whole = posterior(&rows, 7, PRIOR);
+    for dim in [1, 4, 7] {
+        let cut: Vec<(Vec<f64>, f64)> = rows.iter().map(|(x, y)| (x[..dim].to_vec(), *y)).collect();
+        let (found, expected) = (whole.leading(dim), posterior(&cut, dim, PRIOR));
+        assert_eq!((found.mean(), found.noise_shape()), (expected.mean(), expected.noise_shape()));
+        assert!((found.noise_rate() - expected.noise_rate()).abs() < 1e-10, "{dim} features");
+        let (x, mut work) = (vec![0.7; dim], vec![0.0; dim]);
+        assert_eq!(found.leverage(&x, &mut work), expected.leverage(&x, &mut work));
+    }
+}
+
 #[test]
 fn blocks_give_what_single_observations_give() {
     for (dim, n_rows) in [(1, 3), (7, 0), (5, 64), (13, 1), (50, 300), (20, 65)] {

@@ -30,6 +30,24 @@ impl Triangle {
         dim.checked_add(3).and_then(|length| length.checked_mul(dim)).map(|twice| twice / 2)
     }
 
+    /// The triangle of the first `dim` columns alone, and the square of what is left of q without the others.
+    pub(super) fn leading(&self, dim: usize) -> (Self, f64) {
+        assert!(dim <= self.dim, "the first {dim} of {} columns", self.dim);
+        let mut entries = Vec::with_capacity(Self::n_entries(dim).expect("less than there is"));
+        let (mut start, mut left_over) = (0, 0.0);
+        for row in 0..self.dim {
+            let end = start + self.dim + 1 - row;
+            if row < dim {
+                entries.extend_from_slice(&self.entries[start..start + dim - row]);
+                entries.push(self.entries[end - 1]);
+            } else {
+                left_over += self.entries[end - 1] * self.entries[end - 1];
+            }
+            start = end;
+        }
+        (Self { dim, entries }, left_over)
+    }
+
     pub(super) fn entries(&self) -> &[f64] {
         &self.entries
     }

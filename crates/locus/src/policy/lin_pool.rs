@@ -134,7 +134,7 @@ impl RewardModel for LinPool {
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let scale = Scale::of(replay, self.reward_unit_floor)?;
         let (order, features) = (by_action(replay), &mut self.features);
-        self.precision.rebuild(&mut self.heads, (self.seen.n_observed, replay.len()), |heads| {
+        let mut take_in_all = |heads: &mut LinearHeads| {
             let mut rebuild = heads.rebuild();
             for &index in &order {
                 let Observation { context, action, reward } = replay.get(index);
@@ -142,7 +142,11 @@ impl RewardModel for LinPool {
                 rebuild.push(action, features.iter().copied(), scale.standardize(reward));
             }
             rebuild.finish();
-        });
+        };
+        match self.precision.is_due(self.seen.n_observed, replay.len()) {
+            true => self.precision.fit(&mut self.heads, self.seen.n_observed, take_in_all),
+            false => take_in_all(&mut self.heads),
+        }
         self.scale = scale;
         self.seen = self.exploration.look(&self.heads, &self.scale, self.seen.n_observed);
         // All that is kept, at once.

@@ -34,6 +34,12 @@ impl LinearHeads {
         Self::new(self.dim, self.actions.len(), LinearPrior { precision, ..self.prior })
     }
 
+    /// What the same observations tell of the first `dim` features alone.
+    pub(super) fn leading(&self, dim: usize) -> Self {
+        let actions = self.actions.iter().map(|posterior| Arc::new(posterior.leading(dim))).collect();
+        Self { dim, prior: self.prior, actions }
+    }
+
     /// How many features they see.
     pub(super) fn dim(&self) -> usize {
         self.dim

@@ -289,11 +289,17 @@ impl Locus {
             rebuild.finish();
         };
         let (linear, others) = self.experts.split_first_mut().expect("the linear expert");
-        let seen = (self.seen.n_observed, replay.len());
-        self.precision.rebuild(&mut linear.heads, seen, |heads| take_in_all(0.0, heads));
-        for expert in others {
+        let is_due = self.precision.is_due(self.seen.n_observed, replay.len());
+        if is_due {
+            self.precision.fit(&mut linear.heads, self.seen.n_observed, |heads| take_in_all(0.0, heads));
+        }
+        for expert in &mut *others {
             expert.weigh(self.precision.value(), unit_ratio);
             take_in_all(expert.net_weight, &mut expert.heads);
+        }
+        if !is_due {
+            // The net's experts see the linear features first, so theirs is the linear one's posterior, too.
+            linear.heads = others[0].heads.leading(n_linear);
         }
         Ok(())
     }

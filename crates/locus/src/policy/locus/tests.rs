@@ -61,12 +61,17 @@ fn seen_by(model: &Locus, expert: usize, context: &[f32]) -> Vec<f64> {
     own
 }
 
-/// At a round of training (60) and between two of them (73), with every kind of net; λ is no longer the given one.
+/// At a round of training (60) and between two of them, λ having been looked for at the last (73) or before (133), with every kind of net; λ is no
+/// longer the given one.
 #[test]
 fn rebuilt_posteriors_are_those_of_every_observation_in_turn() {
-    for (n, feature_net) in
-        [(60, NetKind::Plain), (73, NetKind::Plain), (73, NetKind::LuGauss), (73, NetKind::LuSivi)]
-    {
+    for (n, feature_net) in [
+        (60, NetKind::Plain),
+        (73, NetKind::Plain),
+        (133, NetKind::Plain),
+        (73, NetKind::LuGauss),
+        (73, NetKind::LuSivi),
+    ] {
         let policy = trained(&LocusConfig { feature_net, precision_strength: 1.0, ..small() }, n);
         let model = policy.model();
         let precision = model.precision();
@@ -85,8 +90,10 @@ fn rebuilt_posteriors_are_those_of_every_observation_in_turn() {
                 own.extend(weight.iter().flat_map(|w| features[5..].iter().map(move |feature| w * feature)));
                 posteriors[*action].observe(&own, target);
             }
-            if index < 60 {
-                squares += features[5..].iter().map(|feature| feature * feature).sum::<f64>() / 60.0;
+            let n_trained_on = n / 20 * 20;
+            if (index as u64) < n_trained_on {
+                squares +=
+                    features[5..].iter().map(|feature| feature * feature).sum::<f64>() / n_trained_on as f64;
             }
         }
         assert!((squares - 1.0).abs() < 1e-6, "the mean square length of the net's features is {squares}");

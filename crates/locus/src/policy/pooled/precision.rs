@@ -62,19 +62,20 @@ impl Precision {
         self.given * 2_f64.powi(doublings)
     }
 
-    /// Rebuilds the heads with the λ that explains them best, if it is time to look for it, or with the one that there is. The search goes uphill
-    /// from the last λ, up or down, to the nearest peak.
-    pub(in crate::policy) fn rebuild(
+    /// Whether so many of the observations kept are new that λ is to be looked for.
+    pub(in crate::policy) fn is_due(&self, n_observed: u64, n_kept: usize) -> bool {
+        let n_new = n_observed.saturating_sub(self.n_fitted);
+        self.kind == PrecisionKind::Fitted && n_new as f64 >= NEW * n_kept as f64
+    }
+
+    /// Rebuilds the heads with the λ that explains them best. The search goes uphill from the last λ, up or down, to the nearest peak.
+    pub(in crate::policy) fn fit(
         &mut self,
         heads: &mut LinearHeads,
-        (n_observed, n_kept): (u64, usize),
+        n_observed: u64,
         mut rebuild: impl FnMut(&mut LinearHeads),
     ) {
         rebuild(heads);
-        let is_due = (n_observed - self.n_fitted) as f64 >= NEW * n_kept as f64;
-        if self.kind == PrecisionKind::Given || !is_due {
-            return;
-        }
         self.n_fitted = n_observed;
         let mut best = self.score(heads);
         for step in [1, -1] {
@@ -210,7 +211,7 @@ mod tests {
             let observations = observations(60, signal, noise);
             let mut rule = Precision::new(PrecisionKind::Fitted, 0.25, strength);
             let mut found = heads(0.25);
-            rule.rebuild(&mut found, (60, 60), |heads| take_in(&observations, heads));
+            rule.fit(&mut found, 60, |heads| take_in(&observations, heads));
             let score = |doublings: i32| {
                 let mut heads = heads(0.25 * 2_f64.powi(doublings));
                 take_in(&observations, &mut heads);
@@ -223,7 +224,7 @@ mod tests {
             // From the other side of the peak it is the same one.
             let mut from_afar = Precision { doublings: 12 * -rule.doublings.signum(), ..rule };
             (from_afar.n_fitted, found) = (0, heads(from_afar.value()));
-            from_afar.rebuild(&mut found, (60, 60), |heads| take_in(&observations, heads));
+            from_afar.fit(&mut found, 60, |heads| take_in(&observations, heads));
             assert_eq!(from_afar.doublings, rule.doublings);
             assert_eq!(rule.score(&found), score(rule.doublings));
         }
@@ -232,17 +233,14 @@ mod tests {
     #[test]
     fn lambda_is_fitted_when_it_is_time_and_only_if_asked_for() {
         let observations = observations(60, 10.0, 0.1);
-        let mut given = Precision::new(PrecisionKind::Given, 0.25, 1.0);
-        let mut found = heads(0.25);
-        given.rebuild(&mut found, (60, 60), |heads| take_in(&observations, heads));
-        assert_eq!((given.value(), found.prior().precision), (0.25, 0.25));
-
+        let given = Precision::new(PrecisionKind::Given, 0.25, 1.0);
+        assert!(!given.is_due(60, 60));
         let mut fitted = Precision::new(PrecisionKind::Fitted, 0.25, 1.0);
-        fitted.rebuild(&mut found, (60, 60), |heads| take_in(&observations[..6], heads));
-        let early = fitted.value();
-        fitted.rebuild(&mut found, (74, 74), |heads| take_in(&observations, heads));
-        assert_eq!(fitted.value(), early);
-        fitted.rebuild(&mut found, (75, 75), |heads| take_in(&observations, heads));
-        assert!(fitted.value() < early);
+        assert!(fitted.is_due(20, 20));
+        fitted.fit(&mut heads(0.25), 60, |heads| take_in(&observations, heads));
+        assert!(fitted.value() < 0.25);
+        assert!(!fitted.is_due(74, 74) && fitted.is_due(75, 75));
+        // A fifth of what is kept, where not all is.
+        assert!(!fitted.is_due(67, 40) && fitted.is_due(68, 40));
     }
 }
