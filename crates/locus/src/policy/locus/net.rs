@@ -1,7 +1,7 @@
 //! Nets whose last hidden layer gives features: a plain one, or that of an LU policy with its latent variable held still.
 //!
-//! The plain net predicts every action's reward, with a Gaussian likelihood. It learns as the LU nets do: per observation the loss is −A·log N(y; μ(x)[a], σ[a]²), σ is learned on the log scale, one for each action,
-//! and Adam keeps its state as long as the policy lives.
+//! The plain net predicts every action's reward, with a Gaussian likelihood. It learns as the LU nets do: per observation the loss is
+//! −A·log N(y; μ(x)[a], σ[a]²), σ is learned on the log scale, one for each action, and Adam keeps its state as long as the policy lives.
 
 use super::config::{LocusConfig, NetKind};
 use crate::nn::{Adam, Panel};
