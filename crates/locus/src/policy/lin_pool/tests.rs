@@ -30,6 +30,22 @@ fn trained(config: &LinPoolConfig, n: u64) -> Thompson<LinPool> {
     policy
 }
 
+/// Loaded at 200, where λ was just fitted; at 220 the posteriors are rebuilt with it, and at 240 it is fitted anew.
+#[test]
+fn a_fitted_precision_goes_on_after_loading() {
+    let config = LinPoolConfig { precision: PrecisionKind::Fitted, ..LinPoolConfig::default() };
+    let early = trained(&config, 200);
+    assert_ne!(early.model().precision.value(), config.prior_precision);
+    let mut resumed = crate::load(&early.save()).unwrap();
+    for (round, (context, action, reward)) in outcomes(250).iter().enumerate().skip(200) {
+        let (round, action, reward) = (round as u64, *action, *reward);
+        resumed.learn(Outcome { round, context, action, reward }).unwrap();
+        if [230, 249].contains(&round) {
+            assert!(resumed.save() == trained(&config, round + 1).save(), "round {round}");
+        }
+    }
+}
+
 /// Posteriors of `outcomes` on the scale of the policy, observation by observation.
 fn by_rank_one(policy: &Thompson<LinPool>, outcomes: &[(Vec<f32>, usize, f64)]) -> Vec<LinearPosterior> {
     let (scale, precision) = (policy.model().scale(), policy.model().precision.value());
