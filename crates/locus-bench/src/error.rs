@@ -348,6 +348,16 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+    /// A part of a run was asked for that it does not have.
+    #[error("no {what} `{found}` has run there; there are {known}")]
+    NotInRun {
+        /// What was to be chosen.
+        what: &'static str,
+        /// The name.
+        found: String,
+        /// What has run.
+        known: String,
+    },
     /// A word that is none of those expected.
     #[error("no {what} is called `{found}`; there are {known}")]
     UnknownWord {

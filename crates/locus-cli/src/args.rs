@@ -232,9 +232,21 @@ pub(crate) struct DataArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SelectionArgs {
+    /// Only these policies of the run, and uniform: `id[@preset][key=value,…]`, separated by commas
+    #[arg(long, value_name = "POLICIES")]
+    pub(crate) policies: Option<String>,
+    /// Only these problems of the run, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) problems: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct TableArgs {
     /// The run's folder
     pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
     /// What to compare
     #[arg(long, value_enum, default_value = "cumulative")]
     pub(crate) metric: MetricArg,
@@ -248,6 +260,8 @@ pub(crate) struct ReportArgs {
     /// The runs' folders
     #[arg(required = true, value_name = "OUT")]
     pub(crate) outs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
     /// The page, if it ends in .html, or its folder; figures/ goes beside the page [default: the folder, if it is one]
     #[arg(long, value_name = "FILE.html|DIR")]
     pub(crate) output: Option<PathBuf>,

@@ -9,12 +9,12 @@ use anyhow::{Context, Result, ensure};
 use locus::{PolicySpec, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
 use locus_bench::problem::{self, Loaded};
-use locus_bench::record::{TrialRow, read_trials, safe_name};
+use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
 
-use crate::args::{BenchArgs, DEFAULT_SUITE, TableArgs};
+use crate::args::{BenchArgs, DEFAULT_SUITE, SelectionArgs, TableArgs};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::report;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     // Whoever interrupts does not want to wait.
     let written = match outcome.interrupted {
         true => None,
-        false => Some(write_report(std::slice::from_ref(&experiment.out), None)),
+        false => Some(write_report(std::slice::from_ref(&experiment.out), None, &Selection::default())),
     };
     for warning in written.iter().flatten().flat_map(|written| &written.warnings) {
         tell(&format!("warning: {warning}"));
@@ -64,10 +64,26 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
 
 /// Shows what a run's folder holds.
 pub(crate) fn table(args: &TableArgs) -> Result<u8> {
-    let rows = read_trials(&args.out)?;
+    let mut rows = read_trials(&args.out)?;
     ensure!(!rows.is_empty(), "no trial in `{}` has ended yet", args.out.display());
+    let selection = selection(&args.selection)?;
+    selection.check(rows.iter())?;
+    selection.retain(&mut rows);
     print(&Table::new(&rows, args.metric.into()).render(args.format.into()))?;
     Ok(0)
+}
+
+/// The part of a run that is asked for.
+pub(crate) fn selection(args: &SelectionArgs) -> Result<Selection> {
+    let policies = args.policies.as_deref().map_or(Ok(Vec::new()), parse_policies)?;
+    let policies: Vec<String> = policies.iter().map(PolicySpec::to_string).collect();
+    Ok(Selection { policies: each_once(&policies), problems: each_once(&args.problems) })
+}
+
+fn parse_policies(text: &str) -> Result<Vec<PolicySpec>> {
+    let policies = PolicySpec::list(text)?;
+    ensure!(!policies.is_empty(), "--policies names no policy; `locus policies` lists them");
+    Ok(policies)
 }
 
 /// The suite with what the command line overrides, its problems loaded.
@@ -91,8 +107,7 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         suite.npz = args.npz.clone();
     }
     if let Some(policies) = &args.policies {
-        suite.policies = PolicySpec::list(policies)?;
-        ensure!(!suite.policies.is_empty(), "--policies names no policy; `locus policies` lists them");
+        suite.policies = parse_policies(policies)?;
     }
     let folder = args.data.folder.as_deref();
     let is_available = |name: &str| problem::is_available(name, folder).unwrap_or(false);
@@ -133,15 +148,15 @@ fn names_problems(args: &BenchArgs) -> bool {
     args.problems.is_some() || !args.csv.is_empty() || !args.npz.is_empty()
 }
 
-/// As with policies, a name given twice is run once.
+/// A name given twice counts once.
 fn each_once(names: &[String]) -> Vec<String> {
-    let mut problems: Vec<String> = Vec::new();
+    let mut kept: Vec<String> = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
-        if !problems.iter().any(|earlier| earlier == name) {
-            problems.push(name.to_owned());
+        if !kept.iter().any(|earlier| earlier == name) {
+            kept.push(name.to_owned());
         }
     }
-    problems
+    kept
 }
 
 /// A folder is called by what is run, so that its tables compare what belongs together; and it is bound to its seed and

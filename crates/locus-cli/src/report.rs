@@ -5,12 +5,14 @@ use locus_bench::report::{WrittenReport, write_report};
 
 use crate::FAILED;
 use crate::args::ReportArgs;
+use crate::bench;
 use crate::output::{print, tell};
 use crate::words::count;
 
 /// Writes the report and says where it is. What could not be read is no failure: the page says it too.
 pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
-    let written = match write_report(&args.outs, args.output.as_deref()) {
+    let written = match write_report(&args.outs, args.output.as_deref(), &bench::selection(&args.selection)?)
+    {
         Ok(written) => written,
         // Nothing was wrong with the command.
         Err(error) if error.is_io() => {

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use crate::Error;
 use crate::experiment::UNIFORM;
-use crate::record::{RunFile, TRIALS_FILE, TrialRow, read_readable_trials, read_run};
+use crate::record::{RunFile, Selection, TRIALS_FILE, TrialRow, read_readable_trials, read_run};
 use crate::trial::TrialId;
 
 /// One folder of a run.
@@ -36,8 +36,12 @@ pub(super) struct Group {
     pub(super) sources: Vec<(usize, TrialId)>,
 }
 
-/// Reads every folder; what cannot be read is said in `warnings`. An error where no folder holds a trial.
-pub(super) fn collect(outs: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<Group>, Error> {
+/// Reads what is asked for from every folder; what cannot be read is said in `warnings`. An error where no folder holds a trial.
+pub(super) fn collect(
+    outs: &[PathBuf],
+    selection: &Selection,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Group>, Error> {
     let mut folders: Vec<RunFolder> = Vec::new();
     let mut first_error = None;
     for out in outs {
@@ -55,6 +59,14 @@ pub(super) fn collect(outs: &[PathBuf], warnings: &mut Vec<String>) -> Result<Ve
     if let Some(error) = first_error.filter(|_| folders.is_empty()) {
         return Err(error);
     }
+    selection.check(folders.iter().flat_map(|folder| &folder.rows))?;
+    folders.iter_mut().for_each(|folder| selection.retain(&mut folder.rows));
+    folders.retain(|folder| {
+        if folder.rows.is_empty() {
+            warnings.push(format!("`{}` holds nothing of what is asked for", folder.out.display()));
+        }
+        !folder.rows.is_empty()
+    });
     name_folders(&mut folders);
     let mut grouped: Vec<Vec<RunFolder>> = Vec::new();
     for folder in folders {

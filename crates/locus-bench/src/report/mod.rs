@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::experiment::UNIFORM;
 use crate::paper;
-use crate::record::{TrialRow, create_folder, replace_file};
+use crate::record::{Selection, TrialRow, create_folder, replace_file};
 use crate::summary::{Metric, Table};
 
 use collect::{Group, RunFolder, collect};
@@ -85,8 +85,13 @@ struct ShownTable {
 
 /// Writes a report over the folders `outs`: the page and, beside it, the folder of figures.
 ///
-/// `output` is an `.html` file or a folder; without it the report goes into the folder that it is about.
-pub fn write_report(outs: &[PathBuf], output: Option<&Path>) -> Result<WrittenReport, Error> {
+/// `output` is an `.html` file or a folder; without it the report goes into the folder that it is about. Nothing is shown but
+/// `selection`.
+pub fn write_report(
+    outs: &[PathBuf],
+    output: Option<&Path>,
+    selection: &Selection,
+) -> Result<WrittenReport, Error> {
     let page = match (output, outs) {
         (Some(output), _) if output.extension().is_some_and(|extension| extension == "html") => {
             output.to_owned()
@@ -96,14 +101,14 @@ pub fn write_report(outs: &[PathBuf], output: Option<&Path>) -> Result<WrittenRe
         (None, _) => return Err(Error::NoPlaceForReport { n_folders: outs.len() }),
     };
     let mut warnings = Vec::new();
-    let groups = collect(outs, &mut warnings)?;
+    let groups = collect(outs, selection, &mut warnings)?;
     let n_groups = groups.len();
     let sections: Vec<Section> = groups
         .into_iter()
         .enumerate()
         .map(|(index, group)| {
             let prefix = if n_groups > 1 { format!("run-{}-", index + 1) } else { String::new() };
-            section(group, prefix, &mut warnings)
+            section(group, prefix, selection, &mut warnings)
         })
         .collect();
     let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -114,7 +119,7 @@ pub fn write_report(outs: &[PathBuf], output: Option<&Path>) -> Result<WrittenRe
     Ok(WrittenReport { page, figures, warnings })
 }
 
-fn section(group: Group, prefix: String, warnings: &mut Vec<String>) -> Section {
+fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut Vec<String>) -> Section {
     let curves = Curves::read(&group);
     warnings.extend(curve_warnings(&curves));
     let cumulative = Table::new(&group.rows, Metric::Cumulative);
@@ -136,7 +141,11 @@ fn section(group: Group, prefix: String, warnings: &mut Vec<String>) -> Section 
         name: names.join(", "),
         prefix,
         tables: tables(&group.rows, runtime),
-        progress: progress(&group),
+        progress: [Some(progress(&group)), selection.words()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
         policies,
         problems,
         values,

@@ -1,7 +1,7 @@
 //! Reports over small folders made here: the numbers on the page, what is damaged, what is compared with what.
 
 use super::*;
-use crate::record::{COLUMNS, CurvePaths, curve_paths};
+use crate::record::{COLUMNS, CurvePaths, Selection, curve_paths};
 use crate::summary::Format;
 use crate::trial::TrialId;
 use std::path::Path;
@@ -75,7 +75,7 @@ fn visible(html: &str) -> String {
 fn numbers_on_the_page_are_those_of_the_summary() {
     let folder = tempfile::tempdir().unwrap();
     let out = run_in(folder.path(), "run");
-    let written = write_report(std::slice::from_ref(&out), None).unwrap();
+    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
     assert_eq!(written.page, out.join("report.html"));
     let page = fs::read_to_string(&written.page).unwrap();
     let (rows, _) = crate::record::read_readable_trials(&out).unwrap();
@@ -131,7 +131,7 @@ fn numbers_on_the_page_are_those_of_the_summary() {
 fn every_figure_is_a_picture_whose_labels_stay_apart() {
     let folder = tempfile::tempdir().unwrap();
     let out = run_in(folder.path(), "run");
-    let written = write_report(&[out], None).unwrap();
+    let written = write_report(&[out], None, &Selection::default()).unwrap();
     let names: Vec<String> =
         written.figures.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
     assert_eq!(
@@ -202,7 +202,7 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
     let (head, tail) = trials.split_once("wheel,lu-gauss,0").unwrap();
     fs::write(out.join("trials.csv"), format!("{head}wheel,oops\nwheel,lu-gauss,0{tail}mushroom,torn"))
         .unwrap();
-    let written = write_report(std::slice::from_ref(&out), None).unwrap();
+    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
     let text = visible(&fs::read_to_string(&written.page).unwrap());
     for expected in [
         "line 14: found 2 fields, expected 12",
@@ -222,7 +222,7 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
     }
     // All curves gone: tables and what needs no curve are still there, pictures of an earlier report are not.
     fs::remove_dir_all(out.join("curves")).unwrap();
-    let written = write_report(std::slice::from_ref(&out), None).unwrap();
+    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
     assert!(!out.join("figures/regret.svg").exists() && out.join("figures/boxes.png").exists());
     assert!(written.warnings.iter().any(|warning| warning.contains("and the curves of 76 more trials")));
 }
@@ -230,7 +230,7 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
 #[test]
 fn folders_without_trials_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let message = |outs: &[PathBuf]| write_report(outs, None).unwrap_err().to_string();
+    let message = |outs: &[PathBuf]| write_report(outs, None, &Selection::default()).unwrap_err().to_string();
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
     assert!(message(std::slice::from_ref(&empty)).contains("holds no trials.csv; expected a folder that"));
@@ -244,7 +244,7 @@ fn folders_without_trials_are_refused() {
     let out = run_in(folder.path(), "run");
     assert!(message(&[out.clone(), empty.clone()]).contains("over 2 folders belongs to none of them"));
     let place = folder.path().join("both");
-    let written = write_report(&[out, empty], Some(&place)).unwrap();
+    let written = write_report(&[out, empty], Some(&place), &Selection::default()).unwrap();
     assert_eq!(written.page, place.join("report.html"));
     assert!(written.warnings.iter().any(|warning| warning.contains("expected the header")));
 }
@@ -256,7 +256,7 @@ fn a_run_of_a_newer_or_damaged_kind_is_shown_without_its_identity() {
     for (content, expected) in [("{\"format\":99}", "written in format 99"), ("{", "not the record of a run")]
     {
         fs::write(out.join("run.json"), content).unwrap();
-        let written = write_report(std::slice::from_ref(&out), None).unwrap();
+        let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
         assert!(written.warnings.iter().any(|warning| warning.contains(expected)), "{:?}", written.warnings);
     }
 }
@@ -272,7 +272,7 @@ fn folders_that_saw_the_same_rounds_are_compared_and_others_shown_apart() {
     write_run(&other, 1, |_| 2, 0.0);
     let collected = |outs: &[&PathBuf]| {
         let outs: Vec<PathBuf> = outs.iter().map(|out| (*out).clone()).collect();
-        collect(&outs, &mut Vec::new()).unwrap()
+        collect(&outs, &Selection::default(), &mut Vec::new()).unwrap()
     };
     let policies = |group: &Group| {
         let table = Table::new(&group.rows, Metric::Cumulative);
@@ -303,7 +303,7 @@ fn folders_that_saw_the_same_rounds_are_compared_and_others_shown_apart() {
     assert_eq!((curves.n_expected, curves.unreadable.len()), (groups[0].rows.len(), 0));
     // Another seed saw other rounds.
     let page = folder.path().join("all.html");
-    let written = write_report(&[one, same, other], Some(&page)).unwrap();
+    let written = write_report(&[one, same, other], Some(&page), &Selection::default()).unwrap();
     assert_eq!(written.page, page);
     let html = fs::read_to_string(&page).unwrap();
     for place in [
@@ -318,7 +318,7 @@ fn folders_that_saw_the_same_rounds_are_compared_and_others_shown_apart() {
     anchors_lead_somewhere(&html);
     // A report of less leaves no picture of more behind, and touches nothing else.
     fs::write(folder.path().join("figures/mine.svg"), "").unwrap();
-    write_report(&[folder.path().join("one")], Some(&page)).unwrap();
+    write_report(&[folder.path().join("one")], Some(&page), &Selection::default()).unwrap();
     let left = |name: &str| folder.path().join("figures").join(name).exists();
     assert!(left("regret.png") && left("mine.svg") && !left("run-1-regret.png") && !left("run-2-regret.svg"));
 }
@@ -354,7 +354,7 @@ fn pictures_of_explore_are_shown_by_name() {
     fs::write(out.join("explore/summary.txt"), "mean < 5\n").unwrap();
     fs::write(out.join("explore/3-bad.svg"), b"\xFF").unwrap();
     fs::write(out.join("explore/data.npz"), b"").unwrap();
-    let written = write_report(std::slice::from_ref(&out), None).unwrap();
+    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
     let html = fs::read_to_string(&written.page).unwrap();
     let one = html.find("alt=\"One mushroom (1-single.svg)\"").unwrap();
     let many = html.find("alt=\"All &amp; poisonous (2-many.svg)\"").unwrap();

@@ -64,6 +64,41 @@ fn the_numbers_are_those_of_the_records() {
     assert_eq!((cells[0], cells[1], cells[5]), ("lin-full-post", expected.as_str(), "3"), "{wheel:?}");
 }
 
+/// Ranks and the best are those among what is shown; the numbers stay.
+#[test]
+fn a_part_of_a_run_can_be_asked_for() {
+    let desk = Desk::new();
+    let words = "bench --problems wheel,linear --policies lin-full-post,lin-ucb,lin-pool --trials 3 --steps 40 --out out";
+    desk.locus(words.split(' ')).ok();
+    let row = |csv: &str, start: &str| {
+        csv.lines().find(|line| line.starts_with(start)).map(str::to_owned).expect("a row")
+    };
+    let all = table(&desk, "out --format csv");
+    let part = table(&desk, "out --format csv --policies lin-pool,lin-ucb --problems wheel");
+    for start in ["cumulative,uniform,wheel", "cumulative,lin-ucb,wheel", "cumulative,lin-pool,wheel"] {
+        assert_eq!(row(&part, start), row(&all, start));
+    }
+    assert!(!part.contains("lin-full-post") && !part.contains("linear"), "{part}");
+    let ranks = part.lines().filter(|line| line.contains(",mean_rank,"));
+    let mut ranks: Vec<&str> = ranks.map(|line| line.split(',').nth(3).unwrap()).collect();
+    ranks.sort_unstable();
+    assert_eq!(ranks, ["1.0", "2.0", "3.0"], "{part}");
+    desk.locus("table out --policies lin-pool[exploration=2]".split(' ')).refused(&[
+        "no policy `lin-pool[exploration=2]` has run there",
+        "lin-full-post, lin-pool, lin-ucb, uniform",
+    ]);
+    desk.locus("table out --problems adult".split(' '))
+        .refused(&["no problem `adult` has run there; there are linear, wheel"]);
+    desk.locus(["table", "out", "--policies", ""]).refused(&["--policies names no policy"]);
+    desk.locus("report out --policies bbb --output page.html".split(' '))
+        .refused(&["no policy `bbb` has run there"]);
+    desk.locus("report out --policies lin-ucb --problems wheel --output page.html".split(' ')).ok();
+    let page = desk.read("page.html");
+    assert!(page.contains("Of what was run only this is shown: the policies lin-ucb; the problems wheel."));
+    let has_row = |policy: &str| page.contains(&format!("data-sort=\"{policy}\""));
+    assert!(has_row("uniform") && has_row("lin-ucb") && !has_row("lin-full-post"));
+}
+
 #[test]
 fn neither_data_nor_the_other_files_are_needed() {
     let desk = Desk::new();
