@@ -248,6 +248,11 @@ pub enum Error {
         /// How many.
         n_folders: usize,
     },
+    /// A report over a part of a run would take the place of the whole.
+    #[error(
+        "a report over a part of a run does not take the place of the whole; say where to write it with --output"
+    )]
+    NoPlaceForPart,
     /// A line of `trials.csv` is not what a run writes.
     #[error("`{}`, line {line}: {problem}; mend the line, or delete it to run its trial again", path.display())]
     DamagedTrials {

@@ -67,6 +67,12 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
         None => all_of(&rows),
     };
     rows.iter().for_each(|row| standing.record(row));
+    let n_unnamed = rows.iter().filter(|row| !standing.names(&row.id)).count();
+    if n_unnamed > 0 {
+        warnings.push(format!(
+            "{n_unnamed} of the rows are of policies or problems that run.json does not name; they are not shown"
+        ));
+    }
     let last_recorded = match rows.is_empty() {
         true => None,
         false => fs::metadata(out.join(TRIALS_FILE)).and_then(|file| file.modified()).ok(),

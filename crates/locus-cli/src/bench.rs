@@ -77,6 +77,10 @@ pub(crate) fn table(args: &TableArgs) -> Result<u8> {
 pub(crate) fn selection(args: &SelectionArgs) -> Result<Selection> {
     let policies = args.policies.as_deref().map_or(Ok(Vec::new()), parse_policies)?;
     let policies: Vec<String> = policies.iter().map(PolicySpec::to_string).collect();
+    ensure!(
+        args.problems.iter().all(|name| !name.trim().is_empty()),
+        "--problems names no problem; the run's summary.md has them"
+    );
     Ok(Selection { policies: each_once(&policies), problems: each_once(&args.problems) })
 }
 

@@ -84,30 +84,28 @@ pub(crate) fn list(
     let mut rows = Vec::new();
     for &problem in problems {
         let best = best(standing, problem);
-        for policy in 0..names.len() {
+        for (policy, name) in names.iter().enumerate() {
             let kind = standing.kind(policy, problem);
-            rows.push((kind, [trials(&kind), mean(&kind, best, paint), outlook(standing, &kind)]));
+            if kind.asked > 0 {
+                let texts = [trials(&kind), mean(&kind, best, paint), outlook(standing, &kind)];
+                rows.push((problem, name, kind, texts));
+            }
         }
     }
-    let mut widths = [0, 1, 2].map(|column| widest(rows.iter().map(|(_, texts)| &texts[column])));
+    let mut widths = [0, 1, 2].map(|column| widest(rows.iter().map(|(_, _, _, texts)| &texts[column])));
     (widths[1], widths[2]) = (widths[1].max(MEAN), widths[2].max(OUTLOOK));
     let name_width = widest(names.iter());
     let without_bar = 2 + name_width + widths.iter().map(|width| 2 + width).sum::<usize>();
     let bar_width = width.checked_sub(without_bar)?.saturating_sub(2).min(WIDEST_BAR);
-    let mut rows = rows.into_iter();
     let mut lines = Vec::new();
     for &problem in problems {
         lines.push(truncated(&standing.problems()[problem], width));
-        for (name, (kind, [trials, mean, outlook])) in names.iter().zip(rows.by_ref()) {
+        for (_, name, kind, [trials, mean, outlook]) in rows.iter().filter(|row| row.0 == problem) {
             let mut line = format!("  {}", left(name, name_width));
             if bar_width >= NARROWEST_BAR {
-                line.push_str(&format!("  {}", bar(part(&kind), bar_width, paint)));
+                line.push_str(&format!("  {}", bar(part(kind), bar_width, paint)));
             }
-            line.push_str(&format!(
-                "  {}  {}  {outlook}",
-                right(&trials, widths[0]),
-                right(&mean, widths[1])
-            ));
+            line.push_str(&format!("  {}  {}  {outlook}", right(trials, widths[0]), right(mean, widths[1])));
             lines.push(line.trim_end().to_owned());
         }
     }
@@ -261,7 +259,7 @@ fn part(kind: &KindStanding) -> f64 {
 }
 
 fn trials(kind: &KindStanding) -> String {
-    format!("{}/{}", kind.done, kind.asked)
+    if kind.asked == 0 { "–".to_owned() } else { format!("{}/{}", kind.done, kind.asked) }
 }
 
 fn mean(kind: &KindStanding, best: Option<f64>, paint: &Paint) -> String {

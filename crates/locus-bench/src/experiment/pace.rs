@@ -6,6 +6,7 @@
 //! same policy on other problems, or else of all policies.
 
 use super::UNIFORM;
+use crate::summary::quantile;
 
 /// Seconds of 2000 steps on a problem with few features, by the policy's id, to the order of magnitude.
 const GUESSES: [(&str, f64); 21] = [
@@ -47,11 +48,11 @@ pub(super) struct Pace {
     overall: Ratio,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Kind {
     guess: f64,
-    seconds: f64,
-    n: usize,
+    /// In order.
+    measured: Vec<f64>,
 }
 
 /// The geometric mean of measured ÷ guessed.
@@ -86,7 +87,7 @@ impl Pace {
             let known = GUESSES.iter().find(|(known, _)| *known == id);
             let of_2000_steps = known.map_or(GUESS_OF_OTHERS, |(_, seconds)| *seconds);
             let of_one = of_2000_steps / 2000.0 * steps.max(1) as f64;
-            let kind = |n: &usize| Kind { guess: of_one * (1.0 + *n as f64 / 100.0), seconds: 0.0, n: 0 };
+            let kind = |n: &usize| Kind { guess: of_one * (1.0 + *n as f64 / 100.0), measured: Vec::new() };
             kinds.extend(n_features.iter().map(kind));
             n_policies += 1;
         }
@@ -97,8 +98,8 @@ impl Pace {
     /// A trial took this long.
     pub(super) fn measure(&mut self, policy: usize, problem: usize, seconds: f64) {
         let kind = &mut self.kinds[policy * self.n_problems + problem];
-        kind.seconds += seconds;
-        kind.n += 1;
+        let place = kind.measured.partition_point(|earlier| *earlier < seconds);
+        kind.measured.insert(place, seconds);
         let ratio = seconds.max(SHORTEST) / kind.guess;
         self.by_policy[policy].add(ratio);
         self.overall.add(ratio);
@@ -114,12 +115,12 @@ impl Pace {
         self.by_policy[policy].n == 0
     }
 
-    /// The mean of what was measured of this kind, or the guess, scaled by what was measured of others. Before anything is
+    /// The median of what was measured of this kind, since other work on the machine makes some trials far longer; or the guess, scaled by what was measured of others. Before anything is
     /// measured, only ratios between kinds mean something.
     pub(super) fn seconds(&self, policy: usize, problem: usize) -> f64 {
         let kind = &self.kinds[policy * self.n_problems + problem];
-        if kind.n > 0 {
-            return kind.seconds / kind.n as f64;
+        if !kind.measured.is_empty() {
+            return quantile(&kind.measured, 0.5);
         }
         kind.guess * self.by_policy[policy].mean().or(self.overall.mean()).unwrap_or(1.0)
     }
@@ -165,6 +166,9 @@ mod tests {
         pace.measure(2, 1, 45.0);
         close(pace.seconds(2, 0), 22.5);
         close(pace.seconds(1, 1), 0.08);
+        pace.measure(2, 1, 44.0);
+        pace.measure(2, 1, 9000.0);
+        assert_eq!(pace.seconds(2, 1), 45.0, "one trial that was held up changes little");
         pace.measure(0, 0, 0.0);
         assert_eq!(pace.seconds(0, 0), 0.0);
         assert!(pace.seconds(0, 1) > 0.0 && pace.seconds(3, 0).is_finite());

@@ -169,6 +169,11 @@ impl Standing {
         }
     }
 
+    /// Whether a trial is of these policies and problems.
+    pub fn names(&self, id: &TrialId) -> bool {
+        self.place(id).is_some()
+    }
+
     /// Where a trial belongs.
     fn place(&self, id: &TrialId) -> Option<(usize, usize)> {
         let policy = self.policies.iter().position(|name| *name == id.policy)?;

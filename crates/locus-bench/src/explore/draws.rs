@@ -1,7 +1,7 @@
 //! What was drawn at the looks, and what is said of it: means, spreads, modes, histograms.
 
-use super::modes::{Mode, humps, modes, quantile};
-use crate::summary::Statistics;
+use super::modes::{Mode, humps, modes};
+use crate::summary::{Statistics, quantile};
 use crate::trial::TrialResult;
 
 /// Which of the two figures of the paper.

@@ -2,9 +2,9 @@
 
 use super::Findings;
 use super::draws::{Cells, Histogram, Seen, View};
-use super::modes::quantile;
 use crate::report::cut;
 use crate::report::svg::{Area, Axis, Canvas, FAINT, HeatMap, Panel, Stroke, TextStyle};
+use crate::summary::quantile;
 
 const WIDTH: f64 = 1120.0;
 const LEFT: f64 = 70.0;

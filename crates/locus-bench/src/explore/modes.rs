@@ -8,6 +8,8 @@
 //! too. Both counts are told, for neither is the truth: [`humps`] sees too many where a tail is long and ragged, [`modes`]
 //! misses small ones in small samples. The tests say how often.
 
+use crate::summary::quantile;
+
 /// A valley that is not lower than this part of the lower hump beside it does not part them.
 const VALLEY: f64 = 0.8;
 /// Nor does one whose difference to the lower hump is less than so many standard errors.
@@ -51,13 +53,6 @@ fn find(sample: &[f64], standard_errors: f64) -> Vec<Mode> {
     }
     let density = Density::of(&sorted, bandwidth);
     density.modes(standard_errors)
-}
-
-/// The number below which `part` of a sorted sample lies, linearly between neighbors. Panics for an empty one.
-pub(super) fn quantile(sorted: &[f64], part: f64) -> f64 {
-    let place = part * (sorted.len() - 1) as f64;
-    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    below + (above - below) * place.fract()
 }
 
 fn bandwidth(sorted: &[f64]) -> f64 {

@@ -1,20 +1,27 @@
 //! Which part of a run is looked at.
 
+use std::collections::HashSet;
+
 use super::TrialRow;
 use crate::Error;
 use crate::experiment::UNIFORM;
+use crate::trial::TrialId;
 
-/// The policies and problems of a run to look at, as `trials.csv` calls them; all, where none are named. Uniform stays, since
-/// regret is measured by its.
+/// The policies and problems of a run to look at, as `trials.csv` calls them; all, where none are named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The policies in canonical form.
+    /// The policies in canonical form. Uniform stays beside them, since regret is measured by its.
     pub policies: Vec<String>,
-    /// The problems.
+    /// The problems. Without, those on which any of the policies ran.
     pub problems: Vec<String>,
 }
 
 impl Selection {
+    /// Whether nothing is left out.
+    pub fn is_all(&self) -> bool {
+        self.policies.is_empty() && self.problems.is_empty()
+    }
+
     /// An error where a policy or a problem is named that no row has.
     pub fn check<'a>(&self, rows: impl Iterator<Item = &'a TrialRow> + Clone) -> Result<(), Error> {
         let check = |what, named: &[String], name_of: fn(&TrialRow) -> &str| {
@@ -29,13 +36,26 @@ impl Selection {
         check("problem", &self.problems, |row| &row.id.problem)
     }
 
+    /// Which of these trials are asked for.
+    pub(crate) fn picks<'a>(&self, ids: impl Iterator<Item = &'a TrialId> + Clone) -> Vec<bool> {
+        let has_others = self.policies.iter().any(|policy| policy != UNIFORM);
+        let with_others: HashSet<&str> = ids
+            .clone()
+            .filter(|id| self.policies.contains(&id.policy) && id.policy != UNIFORM)
+            .map(|id| id.problem.as_str())
+            .collect();
+        let is_asked_for = |id: &TrialId| {
+            (self.policies.is_empty() || id.policy == UNIFORM || self.policies.contains(&id.policy))
+                && (!has_others || with_others.contains(id.problem.as_str()))
+                && (self.problems.is_empty() || self.problems.contains(&id.problem))
+        };
+        ids.map(is_asked_for).collect()
+    }
+
     /// Leaves the rows that are asked for.
     pub fn retain(&self, rows: &mut Vec<TrialRow>) {
-        let is_asked_for = |names: &[String], name: &String| names.is_empty() || names.contains(name);
-        rows.retain(|row| {
-            (row.id.policy == UNIFORM || is_asked_for(&self.policies, &row.id.policy))
-                && is_asked_for(&self.problems, &row.id.problem)
-        });
+        let mut picked = self.picks(rows.iter().map(|row| &row.id)).into_iter();
+        rows.retain(|_| picked.next().unwrap_or_default());
     }
 
     /// What is shown, where that is not all.
@@ -45,5 +65,30 @@ impl Selection {
         let parts: Vec<String> =
             named.map(|(what, names)| format!("the {what} {}", names.join(", "))).collect();
         (!parts.is_empty()).then(|| format!("Of what was run only this is shown: {}.", parts.join("; ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(problem: &str, policy: &str) -> TrialId {
+        TrialId { problem: problem.to_owned(), policy: policy.to_owned(), trial: 0 }
+    }
+
+    /// Uniform stays beside the policies, but not on problems where none of them ran.
+    #[test]
+    fn uniform_is_company_only() {
+        let ids = [id("p", UNIFORM), id("p", "a"), id("q", UNIFORM), id("q", "b"), id("r", UNIFORM)];
+        let picks = |policies: &[&str], problems: &[&str]| {
+            let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            Selection { policies: names(policies), problems: names(problems) }.picks(ids.iter())
+        };
+        assert_eq!(picks(&[], &[]), [true; 5]);
+        assert_eq!(picks(&["a"], &[]), [true, true, false, false, false]);
+        assert_eq!(picks(&["a", UNIFORM, "b"], &[]), [true, true, true, true, false]);
+        assert_eq!(picks(&[UNIFORM], &[]), [true, false, true, false, true]);
+        assert_eq!(picks(&[], &["q", "r"]), [false, false, true, true, true]);
+        assert_eq!(picks(&["a"], &["q"]), [false; 5]);
     }
 }

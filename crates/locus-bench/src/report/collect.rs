@@ -30,7 +30,7 @@ pub(super) struct RunFolder {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     pub(super) folders: Vec<RunFolder>,
-    /// All their rows, by the policies' names in this group.
+    /// All their rows that are asked for, by the policies' names in this group.
     pub(super) rows: Vec<TrialRow>,
     /// Where each row came from: the place of its folder, and what it is called there.
     pub(super) sources: Vec<(usize, TrialId)>,
@@ -60,13 +60,6 @@ pub(super) fn collect(
         return Err(error);
     }
     selection.check(folders.iter().flat_map(|folder| &folder.rows))?;
-    folders.iter_mut().for_each(|folder| selection.retain(&mut folder.rows));
-    folders.retain(|folder| {
-        if folder.rows.is_empty() {
-            warnings.push(format!("`{}` holds nothing of what is asked for", folder.out.display()));
-        }
-        !folder.rows.is_empty()
-    });
     name_folders(&mut folders);
     let mut grouped: Vec<Vec<RunFolder>> = Vec::new();
     for folder in folders {
@@ -75,7 +68,8 @@ pub(super) fn collect(
             None => grouped.push(vec![folder]),
         }
     }
-    Ok(grouped.into_iter().map(merged).collect())
+    let groups = grouped.into_iter().map(|folders| merged(folders, selection));
+    Ok(groups.filter(|group| !group.rows.is_empty()).collect())
 }
 
 fn read_folder(out: &Path, warnings: &mut Vec<String>) -> Result<RunFolder, Error> {
@@ -172,7 +166,7 @@ fn disputed_policies(folders: &[RunFolder]) -> HashSet<String> {
     policies.into_iter().filter(is_disputed).map(str::to_owned).collect()
 }
 
-fn merged(folders: Vec<RunFolder>) -> Group {
+fn merged(folders: Vec<RunFolder>, selection: &Selection) -> Group {
     let mut rows: Vec<TrialRow> = Vec::new();
     let mut sources = Vec::new();
     let mut seen: HashMap<TrialId, usize> = HashMap::new();
@@ -198,5 +192,8 @@ fn merged(folders: Vec<RunFolder>) -> Group {
             }
         }
     }
+    let picked = selection.picks(sources.iter().map(|(_, id)| id));
+    let pairs = rows.into_iter().zip(sources).zip(picked);
+    let (rows, sources) = pairs.filter_map(|(pair, is_picked)| is_picked.then_some(pair)).unzip();
     Group { folders, rows, sources }
 }

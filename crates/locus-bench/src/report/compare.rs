@@ -210,11 +210,14 @@ fn friedman(ranks_of: &[Vec<f64>]) -> Option<f64> {
     }
     let chi_squared = (k - 1.0) * between / spread;
     let rest = n * (k - 1.0) - chi_squared;
-    if rest <= 1e-9 {
+    let by_f = match rest <= 1e-9 {
         // The order is the same on every problem.
-        return Some(0.0);
-    }
-    Some(f_tail((n - 1.0) * chi_squared / rest, k - 1.0, (k - 1.0) * (n - 1.0)))
+        true => 0.0,
+        false => f_tail((n - 1.0) * chi_squared / rest, k - 1.0, (k - 1.0) * (n - 1.0)),
+    };
+    // No ranks are less probable than one order without ties on every problem: k!^(1 − n).
+    let n_orders: f64 = (1..=ranks_of[0].len()).map(|place| place as f64).product();
+    Some(by_f.max(n_orders.powf(1.0 - n)))
 }
 
 #[cfg(test)]
@@ -308,6 +311,21 @@ mod tests {
         assert_eq!(ranking.cliques(), [(0, 3)]);
     }
 
+    /// One order without ties on two problems: of 24 orders of the second one is that of the first.
+    #[test]
+    fn few_problems_prove_little() {
+        let names = [UNIFORM, "a", "b", "c"].map(str::to_owned);
+        let problems = ["p", "q"].map(str::to_owned);
+        let mut all = Vec::new();
+        for problem in &problems {
+            for (name, value) in names.iter().zip([4.0, 3.0, 2.0, 1.0]) {
+                all.extend(rows(problem, name, &[(0, value)]));
+            }
+        }
+        let ranking = Ranking::new(&Values::new(&all, Metric::Cumulative), &names, &problems).unwrap();
+        assert!((ranking.p_value.unwrap() - 1.0 / 24.0).abs() < 1e-12, "{ranking:?}");
+    }
+
     #[test]
     fn policies_that_miss_a_problem_are_not_ranked() {
         let all = [
@@ -323,6 +341,6 @@ mod tests {
         let ranking = Ranking::new(&values, &names, &["p".to_owned(), "q".to_owned()]).unwrap();
         assert_eq!(ranking.policies, [("a".to_owned(), 1.0), (UNIFORM.to_owned(), 2.0)]);
         assert_eq!((ranking.left_out, ranking.n_trials), (vec!["b".to_owned()], (1, 2)));
-        assert_eq!(ranking.p_value, Some(0.0));
+        assert_eq!(ranking.p_value, Some(0.5), "of two orders, both the same on two problems");
     }
 }

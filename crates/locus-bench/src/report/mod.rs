@@ -97,6 +97,7 @@ pub fn write_report(
             output.to_owned()
         }
         (Some(output), _) => output.join(REPORT_FILE),
+        (None, _) if !selection.is_all() => return Err(Error::NoPlaceForPart),
         (None, [out]) => out.join(REPORT_FILE),
         (None, _) => return Err(Error::NoPlaceForReport { n_folders: outs.len() }),
     };
@@ -131,14 +132,16 @@ fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut V
     let scene =
         Scene::new(&group, &curves, (&cumulative, &runtime), &values, ranking.as_ref(), prefix.clone());
     let figures = scene.figures();
-    let best = |line: &usize| cumulative.lines[*line].mean_value.unwrap_or(f64::INFINITY);
+    let best = |line: &usize| cumulative.lines[*line].common_value.unwrap_or(f64::INFINITY);
     let reference = (0..policies.len()).min_by(|one, other| best(one).total_cmp(&best(other))).unwrap_or(0);
-    let explored = group.folders.iter().flat_map(|folder| explored(&folder.out, warnings)).collect();
+    // What was explored is not told by policy and problem, so a part leaves it out.
+    let with_explored: &[RunFolder] = if selection.is_all() { &group.folders } else { &[] };
+    let explored = with_explored.iter().flat_map(|folder| explored(&folder.out, warnings)).collect();
     let explored_words =
-        group.folders.iter().filter_map(|folder| explored_words(&folder.out, warnings)).collect();
+        with_explored.iter().filter_map(|folder| explored_words(&folder.out, warnings)).collect();
     let names: Vec<&str> = group.folders.iter().map(|folder| folder.name.as_str()).collect();
     Section {
-        name: names.join(", "),
+        name: if selection.is_all() { names.join(", ") } else { format!("a part of {}", names.join(", ")) },
         prefix,
         tables: tables(&group.rows, runtime),
         progress: [Some(progress(&group)), selection.words()]

@@ -30,12 +30,11 @@ pub(super) fn rows(table: &Table) -> Vec<(Title<'_>, Vec<Entry>)> {
         let mut errors = Vec::new();
         let mut paper = Vec::new();
         if table.metric.is_normalized() {
-            ours.extend([(line.mean_rank, table.best_rank()), (line.mean_value, table.best_value())].map(
-                |(value, best)| Entry {
-                    text: optional(table.metric, value),
-                    is_best: value.is_some() && value == best,
-                },
-            ));
+            let overall =
+                [(line.mean_rank, table.has_best_rank(line)), (line.mean_value, table.has_best_value(line))];
+            ours.extend(
+                overall.map(|(value, is_best)| Entry { text: optional(table.metric, value), is_best }),
+            );
             errors.extend([String::new(), String::new()]);
             paper.extend(paper_overall(table, line));
         }

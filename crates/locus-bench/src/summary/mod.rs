@@ -21,7 +21,7 @@ use crate::record::{SUMMARY_FILE, read_trials, replace_file};
 
 pub(crate) use number::{number, optional, signed};
 pub use statistics::Statistics;
-pub(crate) use statistics::{mean, ranks};
+pub(crate) use statistics::{mean, quantile, ranks};
 pub(crate) use table::with_uniform;
 pub use table::{Cell, PolicyLine, Table};
 pub(crate) use text::aligned;

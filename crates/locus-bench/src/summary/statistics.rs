@@ -7,6 +7,8 @@ pub struct Statistics {
     pub mean: f64,
     /// Standard deviation, with n − 1; one number has none.
     pub sd: Option<f64>,
+    /// The number in the middle.
+    pub median: f64,
     /// How many numbers.
     pub n: usize,
 }
@@ -21,7 +23,9 @@ impl Statistics {
         let mean = mean(sample);
         let squares: f64 = sample.iter().map(|number| (number - mean).powi(2)).sum();
         let sd = (n > 1).then(|| (squares / (n - 1) as f64).sqrt());
-        Some(Self { mean, sd, n })
+        let mut sorted = sample.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Some(Self { mean, sd, median: quantile(&sorted, 0.5), n })
     }
 
     /// Standard error of the mean, sd ÷ √n.
@@ -31,7 +35,8 @@ impl Statistics {
 
     /// The statistics of the sample with every number multiplied by `factor`, which is positive.
     pub(super) fn scaled(self, factor: f64) -> Self {
-        Self { mean: self.mean * factor, sd: self.sd.map(|sd| sd * factor), n: self.n }
+        let (mean, median) = (self.mean * factor, self.median * factor);
+        Self { mean, sd: self.sd.map(|sd| sd * factor), median, n: self.n }
     }
 }
 
@@ -43,6 +48,13 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
         lower as f64 + (equal as f64 + 1.0) / 2.0
     };
     values.iter().map(rank).collect()
+}
+
+/// The number below which `part` of a sorted sample lies, linearly between neighbors. Panics for an empty one.
+pub(crate) fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let place = part * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    below + (above - below) * place.fract()
 }
 
 /// Of at least one number.
@@ -57,11 +69,15 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        let statistics = Statistics::of(&[2.0, 4.0, 4.0, 6.0]).unwrap();
+        let statistics = Statistics::of(&[4.0, 2.0, 6.0, 4.0]).unwrap();
         assert_eq!((statistics.mean, statistics.n), (4.0, 4));
+        assert_eq!(
+            [&[9.0, 1.0, 2.0][..], &[9.0, 1.0, 2.0, 3.0]].map(|of| Statistics::of(of).unwrap().median),
+            [2.0, 2.5]
+        );
         assert_eq!(statistics.sd, Some((8.0_f64 / 3.0).sqrt()));
         assert_eq!(statistics.se(), Some((8.0_f64 / 3.0).sqrt() / 2.0));
-        assert_eq!(Statistics::of(&[7.0]), Some(Statistics { mean: 7.0, sd: None, n: 1 }));
+        assert_eq!(Statistics::of(&[7.0]), Some(Statistics { mean: 7.0, sd: None, median: 7.0, n: 1 }));
         assert_eq!(Statistics::of(&[]), None);
         assert_eq!(ranks(&[10.0, 30.0, 10.0, 20.0, 30.0, 30.0]), [1.5, 5.0, 1.5, 3.0, 5.0, 5.0]);
     }

@@ -23,6 +23,8 @@ pub struct Table {
     pub notes: Vec<String>,
     /// Whether the paper's mean rank and mean value can stand beside ours: the problems are its eight.
     pub has_paper_overall: bool,
+    /// For each problem how many trials all policies that ran on it have in common: what ranks and the best are found by.
+    pub n_common: Vec<usize>,
 }
 
 /// One policy in a [`Table`].
@@ -32,10 +34,12 @@ pub struct PolicyLine {
     pub policy: String,
     /// One for each problem of the table.
     pub cells: Vec<Cell>,
-    /// Mean over the problems of the rank among the lines; needs a value on every problem.
+    /// Mean over the problems of the rank among the lines, by common trials; needs such trials on every problem.
     pub mean_rank: Option<f64>,
-    /// Mean over the problems; needs a value on every problem.
+    /// Mean over the problems of the means of its own trials; needs a value on every problem.
     pub mean_value: Option<f64>,
+    /// The same of the means over common trials.
+    pub common_value: Option<f64>,
     /// What the paper says of it.
     pub paper: Option<PaperOverall>,
 }
@@ -45,6 +49,8 @@ pub struct PolicyLine {
 pub struct Cell {
     /// Ours, where there are trials to say something with.
     pub ours: Option<Statistics>,
+    /// The mean over the trials that all policies of the problem have in common: what can be compared with other lines.
+    pub common: Option<f64>,
     /// The paper's.
     pub paper: Option<PaperValue>,
 }
@@ -74,19 +80,36 @@ impl Table {
         let lines = policies.iter().map(|policy| {
             let cell = |problem: &String| {
                 let paper = if shows_paper { paper::value(metric, policy, problem) } else { None };
-                Cell { ours: statistics(rows, metric, policy, problem, &mut notes), paper }
+                Cell { ours: statistics(rows, metric, policy, problem, &mut notes), common: None, paper }
             };
             let cells = problems.iter().map(cell).collect();
             let paper = if shows_paper { paper::overall(metric, policy) } else { None };
-            PolicyLine { policy: policy.clone(), cells, mean_rank: None, mean_value: None, paper }
+            PolicyLine {
+                policy: policy.clone(),
+                cells,
+                mean_rank: None,
+                mean_value: None,
+                common_value: None,
+                paper,
+            }
         });
-        let lines = lines.collect();
+        let mut lines: Vec<PolicyLine> = lines.collect();
+        let n_common = problems.iter().enumerate().map(|(place, problem)| {
+            let n_common = compare(rows, metric, problem, place, &mut lines);
+            if n_common == 0 && lines.iter().filter(|line| line.cells[place].ours.is_some()).count() > 1 {
+                notes
+                    .push(format!("{problem}: no trial is common to all policies, so none is ranked there."));
+            }
+            n_common
+        });
+        let n_common = n_common.collect();
         let mut columns: Vec<_> = problems.iter().map(|problem| paper::problem_column(problem)).collect();
         columns.sort_unstable();
         let has_paper_overall = metric.is_normalized()
             && shows_paper
             && columns.into_iter().eq((0..paper::PROBLEMS.len()).map(Some));
-        let mut table = Self { metric, problems, lines, caption: Vec::new(), notes, has_paper_overall };
+        let mut table =
+            Self { metric, problems, lines, caption: Vec::new(), notes, has_paper_overall, n_common };
         if metric.is_normalized() {
             table.rank();
         }
@@ -99,29 +122,39 @@ impl Table {
         self.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.paper.is_some())
     }
 
-    /// Whether a line has the lowest mean on a problem. Uniform, which learns nothing, is no rival where seconds are
-    /// compared.
+    /// Whether a line has the lowest mean on a problem, over common trials. Uniform, which learns nothing, is no rival where
+    /// seconds are compared.
     pub fn is_best(&self, line: &PolicyLine, problem: usize) -> bool {
         let is_rival = |line: &PolicyLine| self.metric.is_normalized() || line.policy != UNIFORM;
-        let mean_of = |line: &PolicyLine| line.cells[problem].ours.map(|ours| ours.mean);
+        let mean_of = |line: &PolicyLine| line.cells[problem].common;
         let best = lowest(self.lines.iter().filter(|line| is_rival(line)).filter_map(mean_of));
         is_rival(line) && best.is_some() && mean_of(line) == best
     }
 
-    /// The lowest mean rank.
-    pub fn best_rank(&self) -> Option<f64> {
-        lowest(self.lines.iter().filter_map(|line| line.mean_rank))
+    /// Whether a line has the lowest mean value, over common trials.
+    pub fn has_best_value(&self, line: &PolicyLine) -> bool {
+        let best = lowest(self.lines.iter().filter_map(|line| line.common_value));
+        best.is_some() && line.common_value == best
     }
 
-    /// The lowest mean value.
-    pub fn best_value(&self) -> Option<f64> {
-        lowest(self.lines.iter().filter_map(|line| line.mean_value))
+    /// Whether a line has the lowest mean rank.
+    pub fn has_best_rank(&self, line: &PolicyLine) -> bool {
+        let best = lowest(self.lines.iter().filter_map(|line| line.mean_rank));
+        best.is_some() && line.mean_rank == best
+    }
+
+    /// How many trials ranks and the best are found by, e.g. `20` or `1 to 50`.
+    pub fn common_in_words(&self) -> String {
+        match (self.n_common.iter().min(), self.n_common.iter().max()) {
+            (Some(fewest), Some(most)) if fewest < most => format!("{fewest} to {most}"),
+            (_, most) => most.unwrap_or(&0).to_string(),
+        }
     }
 
     fn rank(&mut self) {
         let mut ranks_of: Vec<Vec<f64>> = vec![Vec::new(); self.lines.len()];
         for problem in 0..self.problems.len() {
-            let mean_of = |line: &PolicyLine| line.cells[problem].ours.map(|ours| ours.mean);
+            let mean_of = |line: &PolicyLine| line.cells[problem].common;
             let means: Vec<f64> = self.lines.iter().filter_map(mean_of).collect();
             let ranked = (0..self.lines.len()).filter(|&line| mean_of(&self.lines[line]).is_some());
             for (line, rank) in ranked.zip(ranks(&means)) {
@@ -129,11 +162,14 @@ impl Table {
             }
         }
         for (line, ranks) in self.lines.iter_mut().zip(ranks_of) {
-            if ranks.len() == self.problems.len() {
-                let means: Vec<f64> = line.cells.iter().filter_map(|cell| Some(cell.ours?.mean)).collect();
-                line.mean_rank = Some(mean(&ranks));
-                line.mean_value = Some(mean(&means));
-            }
+            let over_problems = |of: fn(&Cell) -> Option<f64>| {
+                let values: Option<Vec<f64>> = line.cells.iter().map(of).collect();
+                values.map(|values| mean(&values))
+            };
+            let own = over_problems(|cell| cell.ours.map(|ours| ours.mean));
+            let common = over_problems(|cell| cell.common);
+            line.mean_rank = (ranks.len() == self.problems.len()).then(|| mean(&ranks));
+            (line.mean_value, line.common_value) = (own, common);
         }
     }
 
@@ -154,6 +190,17 @@ impl Table {
                 "Mean rank and mean value are over the problems shown, ranks among the policies shown."
                     .to_owned(),
             );
+        }
+        let has_more = |line: &PolicyLine| {
+            let mut counts = line.cells.iter().zip(&self.n_common);
+            counts.any(|(cell, n_common)| cell.ours.is_some_and(|ours| ours.n > *n_common))
+        };
+        let mut others = self.lines.iter().filter(|line| line.policy != UNIFORM);
+        if self.metric.is_normalized() && others.any(has_more) {
+            words.push(format!(
+                "Ranks and the best of a column are by the trials that all policies have in common, {} on a problem.",
+                self.common_in_words()
+            ));
         }
         if self.has_paper() {
             words.push(match self.metric {
@@ -224,6 +271,36 @@ fn statistics(
     // Uniform's own mean divided by itself is exactly 100.
     let ours = Statistics::of(&own)?;
     Some(Statistics { mean: 100.0 * (ours.mean / uniform_mean), ..ours.scaled(100.0 / uniform_mean) })
+}
+
+/// Sets the means of a problem over the trials that all of its policies have in common, and returns how many those are. Seconds
+/// hang on the machine more than on the trial, so there each policy's own count.
+fn compare(
+    rows: &[TrialRow],
+    metric: Metric,
+    problem: &str,
+    place: usize,
+    lines: &mut [PolicyLine],
+) -> usize {
+    if !metric.is_normalized() {
+        for cell in lines.iter_mut().map(|line| &mut line.cells[place]) {
+            cell.common = cell.ours.map(|ours| ours.mean);
+        }
+        return lines.iter().filter_map(|line| Some(line.cells[place].ours?.n)).min().unwrap_or(0);
+    }
+    let compared: Vec<_> = (0..lines.len())
+        .filter(|&line| lines[line].cells[place].ours.is_some())
+        .map(|line| (line, with_uniform(rows, metric, &lines[line].policy, problem)))
+        .collect();
+    let Some((_, first)) = compared.first() else { return 0 };
+    let is_common = |trial: &&usize| compared.iter().all(|(_, values)| values.contains_key(trial));
+    let common: Vec<usize> = first.keys().filter(is_common).copied().collect();
+    for (line, values) in compared.iter().filter(|_| !common.is_empty()) {
+        let (own, uniform): (Vec<f64>, Vec<f64>) = common.iter().map(|trial| values[trial]).unzip();
+        let uniform = mean(&uniform);
+        lines[*line].cells[place].common = (uniform > 0.0).then(|| 100.0 * (mean(&own) / uniform));
+    }
+    common.len()
 }
 
 /// The value of each trial of a policy, and Uniform's of the same trial; trials without a partner are left out.

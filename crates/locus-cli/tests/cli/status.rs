@@ -102,6 +102,27 @@ fn failures_are_told() {
     assert!(said.contains("0/2       –  ended, 2 failed"), "{said}");
 }
 
+/// Two runs in one folder, each with a problem of its own; and a row that nobody asked for.
+#[test]
+fn what_nobody_asked_for_has_no_line() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --policies lin-ucb --out out").ok();
+    desk.tiny_bench("--problems wheel --policies lin-pool --out out").ok();
+    let said = desk.locus(["status", "out"]).ok();
+    assert!(!said.stdout.contains("0/0") && said.stderr.is_empty(), "{said:?}");
+    assert_eq!(said.stdout.matches("2/2").count(), 4, "{}", said.stdout);
+    let trials = desk.read("out/trials.csv");
+    desk.write(
+        "out/trials.csv",
+        trials.clone() + &trials.lines().last().unwrap().replace("lin-pool", "other") + "\n",
+    );
+    let said = desk.locus(["status", "out"]).ok();
+    assert!(
+        said.stderr.contains("1 of the rows are of policies or problems that run.json does not name"),
+        "{said:?}"
+    );
+}
+
 #[test]
 fn a_run_that_has_just_begun_has_done_nothing() {
     let desk = Desk::new();

@@ -90,6 +90,8 @@ fn a_part_of_a_run_can_be_asked_for() {
     desk.locus("table out --problems adult".split(' '))
         .refused(&["no problem `adult` has run there; there are linear, wheel"]);
     desk.locus(["table", "out", "--policies", ""]).refused(&["--policies names no policy"]);
+    desk.locus(["table", "out", "--problems", ""]).refused(&["--problems names no problem"]);
+    desk.locus("report out --policies lin-ucb".split(' ')).refused(&["a part of a run", "--output"]);
     desk.locus("report out --policies bbb --output page.html".split(' '))
         .refused(&["no policy `bbb` has run there"]);
     desk.locus("report out --policies lin-ucb --problems wheel --output page.html".split(' ')).ok();

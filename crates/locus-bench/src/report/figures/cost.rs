@@ -12,7 +12,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         .filter(|&policy| scene.policies[policy] != UNIFORM)
         .filter_map(|policy| {
             let seconds: Option<Vec<f64>> =
-                scene.runtime.lines[policy].cells.iter().map(|cell| Some(cell.ours?.mean)).collect();
+                scene.runtime.lines[policy].cells.iter().map(|cell| Some(cell.ours?.median)).collect();
             let seconds = mean(&seconds.filter(|seconds| !seconds.is_empty())?);
             (seconds > 0.0).then_some((policy, seconds, scene.cumulative.lines[policy].mean_value?))
         })
@@ -34,7 +34,11 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         area: Area { x: 76.0, y: 20.0, width: WIDTH - 110.0, height: 325.0 },
         title: String::new(),
         // Room on the right for names.
-        x: Axis::log("seconds per trial, choosing and learning, mean over problems", fast / 2.0, slow * 4.0),
+        x: Axis::log(
+            "seconds per trial, choosing and learning: median, mean over problems",
+            fast / 2.0,
+            slow * 4.0,
+        ),
         y: Axis::linear("mean normalized regret (% of Uniform's)", low - margin, high + margin),
     };
     panel.grid(&mut canvas);
@@ -56,8 +60,8 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         canvas.text(place, &name, TEXT.anchored(Anchor::Start));
     }
     panel.frame(&mut canvas);
-    let caption = "Down and to the left is better. Mean value of the table above against the mean seconds of a trial, over all \
-                   problems; policies that miss a problem are not shown, nor is Uniform (100 at almost no time). Seconds are of \
+    let caption = "Down and to the left is better. Mean value of the table above (over each policy's own trials) against the \
+                   median seconds of a trial, averaged over all problems; policies that miss a problem are not shown, nor is Uniform (100 at almost no time). Seconds are of \
                    the machine below, which may have had other work."
         .to_owned();
     Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })

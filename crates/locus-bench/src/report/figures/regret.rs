@@ -68,7 +68,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     }
     legend(&mut canvas, &scene.policies, &scene.looks, (76.0, bottom), WIDTH - 96.0);
     let mut caption =
-        "Mean over each policy's trials; the band is ± one standard error. Lower is better.".to_owned();
+        "Mean over each policy's own trials (the table says how many); the band is ± one standard error. Lower is better.".to_owned();
     if is_cut {
         caption.push_str(" Uniform's line is cut off where it would press the others together; the panel says where it ends.");
     }

@@ -57,9 +57,9 @@ fn row(table: &Table, line: &PolicyLine) -> String {
     if table.metric.is_normalized() {
         let paper = line.paper.filter(|_| table.has_paper_overall);
         let rank = paper.map(|paper| format!("{} of {}", paper.mean_rank, paper.ranked));
-        html.push_str(&overall(table, line.mean_rank, table.best_rank(), rank));
+        html.push_str(&overall(table, line.mean_rank, table.has_best_rank(line), rank));
         let value = paper.map(|paper| number(table.metric, paper.mean_value));
-        html.push_str(&overall(table, line.mean_value, table.best_value(), value));
+        html.push_str(&overall(table, line.mean_value, table.has_best_value(line), value));
     }
     for (problem, cell) in line.cells.iter().enumerate() {
         html.push_str(&cell_html(table.metric, cell, table.is_best(line, problem)));
@@ -68,14 +68,10 @@ fn row(table: &Table, line: &PolicyLine) -> String {
     html
 }
 
-fn overall(table: &Table, ours: Option<f64>, best: Option<f64>, paper: Option<String>) -> String {
+fn overall(table: &Table, ours: Option<f64>, is_best: bool, paper: Option<String>) -> String {
     let paper = paper.map(|paper| format!("<small class=\"paper\">{paper}</small>")).unwrap_or_default();
     let text = optional(table.metric, ours);
-    format!(
-        "<td{}{}><b>{text}</b><small>&nbsp;</small>{paper}</td>",
-        sort_key(ours),
-        class(ours.is_some() && ours == best)
-    )
+    format!("<td{}{}><b>{text}</b><small>&nbsp;</small>{paper}</td>", sort_key(ours), class(is_best))
 }
 
 fn cell_html(metric: Metric, cell: &Cell, is_best: bool) -> String {
@@ -137,11 +133,12 @@ pub(super) fn answer(section: &Section) -> String {
     };
     let mut sentences = Vec::new();
     let by = |of: fn(&PolicyLine) -> Option<f64>| {
-        let valued = table.lines.iter().filter_map(|line| Some((line, of(line)?)));
+        let rivals = table.lines.iter().filter(|line| line.policy != UNIFORM);
+        let valued = rivals.filter_map(|line| Some((line, of(line)?)));
         valued.min_by(|one, other| one.1.total_cmp(&other.1))
     };
     if let (Some((value_line, value)), Some((rank_line, rank))) =
-        (by(|line| line.mean_value), by(|line| line.mean_rank))
+        (by(|line| line.common_value), by(|line| line.mean_rank))
     {
         let n_problems = match table.problems.len() {
             1 => "on the one problem".to_owned(),
@@ -149,10 +146,12 @@ pub(super) fn answer(section: &Section) -> String {
         };
         sentences.push(format!(
             "Lowest mean regret {n_problems}: <code>{}</code> with {value:.2} % of Uniform's. Best mean rank: <code>{}</code> \
-             with {rank:.2} of {}.",
+             with {rank:.2} of {}. Both are by the trials that all policies have in common: {}{}.",
             escaped(&value_line.policy),
             escaped(&rank_line.policy),
-            table.lines.len()
+            table.lines.len(),
+            table.common_in_words(),
+            if table.problems.len() == 1 { "" } else { " on each problem" },
         ));
     }
     let wins = |line: &PolicyLine| -> Vec<&str> {
@@ -183,9 +182,13 @@ pub(super) fn answer(section: &Section) -> String {
         .flat_map(|line| line.cells.iter().filter_map(Cell::difference))
         .collect();
     if !differences.is_empty() {
-        let agree = differences.iter().filter(|difference| **difference <= 1.0).count();
-        sentences
-            .push(format!("Within one of the paper's ±, or better: {agree} of {} means.", differences.len()));
+        let better = differences.iter().filter(|difference| **difference < -1.0).count();
+        let worse = differences.iter().filter(|difference| **difference > 1.0).count();
+        let n = differences.len();
+        sentences.push(format!(
+            "Of {n} means that the paper has too, {} lie within one of its ±, {better} are lower by more, and {worse} higher.",
+            n - better - worse
+        ));
     }
     sentences.push(escaped(&section.progress));
     sentences.iter().map(|sentence| format!("<p>{sentence}</p>\n")).collect()

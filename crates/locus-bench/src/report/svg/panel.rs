@@ -1,6 +1,7 @@
 //! One plot: data mapped to an area of the canvas.
 
 use super::{Anchor, Area, Axis, Canvas, FAINT, GRID, HeatMap, INK, Marker, Stroke, TextStyle, text_width};
+use crate::summary::quantile;
 
 /// A plot on a canvas. Draw its data first and its frame last, or the frame first where a grid should lie below.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,15 +34,10 @@ impl BoxSummary {
     pub fn of(sample: &[f64]) -> Option<Self> {
         let mut sorted: Vec<f64> = sample.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let quantile = |part: f64| {
-            let place = part * (sorted.len() - 1) as f64;
-            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-            below + (above - below) * place.fract()
-        };
         if sorted.is_empty() {
             return None;
         }
-        let quartiles = [0.25, 0.5, 0.75].map(quantile);
+        let quartiles = [0.25, 0.5, 0.75].map(|part| quantile(&sorted, part));
         let reach = 1.5 * (quartiles[2] - quartiles[0]);
         let is_near = |value: &f64| (quartiles[0] - reach..=quartiles[2] + reach).contains(value);
         let near: Vec<f64> = sorted.iter().copied().filter(is_near).collect();
