@@ -12,6 +12,7 @@ mod terminal;
 mod bench;
 mod chance;
 mod dry_run;
+mod evidence;
 mod explore;
 mod failing;
 mod fetch;
