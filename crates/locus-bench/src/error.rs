@@ -363,6 +363,9 @@ pub enum Error {
         /// What has run.
         known: String,
     },
+    /// Policies and problems were asked for that have run, but not together.
+    #[error("none of the policies asked for has run on any of the problems asked for")]
+    NothingTogether,
     /// A word that is none of those expected.
     #[error("no {what} is called `{found}`; there are {known}")]
     UnknownWord {

@@ -22,7 +22,7 @@ impl Selection {
         self.policies.is_empty() && self.problems.is_empty()
     }
 
-    /// An error where a policy or a problem is named that no row has.
+    /// An error where a policy or a problem is named that no row has, or where nothing would be left.
     pub fn check<'a>(&self, rows: impl Iterator<Item = &'a TrialRow> + Clone) -> Result<(), Error> {
         let check = |what, named: &[String], name_of: fn(&TrialRow) -> &str| {
             let has_run = |name: &String| rows.clone().any(|row| name_of(row) == name);
@@ -33,7 +33,9 @@ impl Selection {
             Err(Error::NotInRun { what, found: found.clone(), known: known.join(", ") })
         };
         check("policy", &self.policies, |row| &row.id.policy)?;
-        check("problem", &self.problems, |row| &row.id.problem)
+        check("problem", &self.problems, |row| &row.id.problem)?;
+        let is_empty = !self.is_all() && !self.picks(rows.map(|row| &row.id)).contains(&true);
+        if is_empty { Err(Error::NothingTogether) } else { Ok(()) }
     }
 
     /// Which of these trials are asked for.

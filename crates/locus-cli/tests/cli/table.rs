@@ -89,6 +89,12 @@ fn a_part_of_a_run_can_be_asked_for() {
     ]);
     desk.locus("table out --problems adult".split(' '))
         .refused(&["no problem `adult` has run there; there are linear, wheel"]);
+    desk.locus("bench --problems linear --policies boltzmann --trials 3 --steps 40 --out out".split(' '))
+        .ok();
+    for words in ["table out", "report out --output page.html"] {
+        desk.locus(format!("{words} --policies boltzmann --problems wheel").split(' '))
+            .refused(&["none of the policies asked for has run on any of the problems asked for"]);
+    }
     desk.locus(["table", "out", "--policies", ""]).refused(&["--policies names no policy"]);
     desk.locus(["table", "out", "--problems", ""]).refused(&["--problems names no problem"]);
     desk.locus("report out --policies lin-ucb".split(' ')).refused(&["a part of a run", "--output"]);
