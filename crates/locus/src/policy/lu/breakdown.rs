@@ -1,7 +1,7 @@
 //! Where do the numbers of an LU model break down?
 //!
 //! Every minibatch, the loss and all standard deviations are looked at: a number that is no number, or a deviation that
-//! vanished or overflowed, ends the round of training. Only then is it searched for where it arose, in the order in which things
+//! overflowed, or vanished where it is divided by, ends the round of training. Only then is it searched for where it arose, in the order in which things
 //! are computed: the optimizer before the minibatch, q's nets, σ_z, z, the decoder, σ_r, the prior.
 
 use std::ops::Range;

@@ -140,8 +140,9 @@ impl Latent for Gauss {
         panels
     }
 
+    /// Nothing is divided by σ, and log σ is the net's output itself. So a σ that rounds to 0 is as sound as any: z is then μ.
     fn bad_std(&self, work: &GaussWork) -> Option<f32> {
-        work.std.find_not_positive()
+        work.std.find_non_finite()
     }
 
     fn layers(&self) -> Vec<(String, Range<usize>)> {

@@ -62,7 +62,7 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
     /// What the layers gave in the last forward pass, named, in the order in which they were computed.
     fn panels<'a>(&self, work: &'a Self::Work) -> Vec<(String, &'a Panel)>;
 
-    /// A standard deviation of the last forward pass that vanished or is not finite.
+    /// A standard deviation of the last forward pass that cannot be computed with.
     fn bad_std(&self, work: &Self::Work) -> Option<f32>;
 
     /// Where the parameters of the layers are, named.

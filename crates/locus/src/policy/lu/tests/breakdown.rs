@@ -15,13 +15,18 @@ use crate::{Error, Outcome, Request, Seed, Shape, load};
 const SHAPE: Shape = Shape::new(3, 4);
 const CONTEXT: [f32; 3] = [3.0, 2.0, 4.0];
 
-/// Fits a model that was tampered with; what broke down.
-fn broken<C: LuConfig>(config: &C, tamper: impl FnOnce(&mut Lu<C>)) -> Breakdown {
+fn replay() -> Replay {
     let mut replay = Replay::new(SHAPE.n_features, None);
     for round in 0..20 {
         let action = round as usize % SHAPE.n_actions;
         replay.push(&Outcome { round, context: &CONTEXT, action, reward: round as f64 / 20.0 });
     }
+    replay
+}
+
+/// Fits a model that was tampered with; what broke down.
+fn broken<C: LuConfig>(config: &C, tamper: impl FnOnce(&mut Lu<C>)) -> Breakdown {
+    let replay = replay();
     let mut model = Lu::<C>::new(config, SHAPE, Seed::new(1));
     tamper(&mut model);
     model.fit(&replay, &mut Seed::new(2).stream("fit", 0)).unwrap_err()
@@ -112,24 +117,47 @@ fn an_overflow_is_found_in_extra_draws() {
     assert_place(&found, "extra draws of ψ layer 1");
 }
 
+/// LU-SIVI divides by σ, so there it must not vanish either.
 #[test]
 fn a_latent_standard_deviation_that_overflows_or_vanishes_is_found() {
-    for (output, expected) in [(200.0, f64::INFINITY), (-200.0, 0.0)] {
-        let in_gauss = broken(&gauss(), |model| {
+    let in_gauss = broken(&gauss(), |model| {
+        let bias = model.parts.latent.scale.layers()[1].bias();
+        model.parameters[bias.start + 2] = 200.0;
+    });
+    let in_sivi = [200.0, -200.0].map(|output| {
+        broken(&sivi(), |model| {
             let bias = model.parts.latent.scale.layers()[1].bias();
             model.parameters[bias.start + 2] = output;
-        });
-        let in_sivi = broken(&sivi(), |model| {
-            let bias = model.parts.latent.scale.layers()[1].bias();
-            model.parameters[bias.start + 2] = output;
-        });
-        for found in [in_gauss, in_sivi] {
-            assert_eq!(
-                found,
-                Breakdown { place: "the latent standard deviation".to_owned(), found: expected }
-            );
-        }
+        })
+    });
+    let infinite = f64::INFINITY;
+    for (found, expected) in [in_gauss].into_iter().chain(in_sivi).zip([infinite, infinite, 0.0]) {
+        assert_eq!(found, Breakdown { place: "the latent standard deviation".to_owned(), found: expected });
     }
+}
+
+/// In LU-Gauss it is no breakdown: z is the mean, whatever the noise, and log q, whose σ has not rounded to 0, pulls it up again.
+#[test]
+fn lu_gauss_goes_on_where_the_latent_standard_deviation_rounds_to_zero() {
+    let config = gauss();
+    let replay = replay();
+    let mut model = Lu::<LuGaussConfig>::new(&config, SHAPE, Seed::new(1));
+    let last = &model.parts.latent.scale.layers()[1];
+    let (weights, bias) = (last.weights(), last.bias());
+    model.parameters[weights].fill(0.0);
+    model.parameters[bias.clone()].fill(-250.0);
+    let draw = |model: &Lu<LuGaussConfig>, round| {
+        let mut rewards = [0.0; SHAPE.n_actions];
+        let mut rng = Seed::new(3).stream("choose", round);
+        Scratch::with(|scratch| model.draw(&[&CONTEXT], &mut rng, scratch, &mut rewards)).unwrap();
+        rewards
+    };
+    assert_eq!(draw(&model, 0), draw(&model, 1));
+    for round in 0..3 {
+        model.fit(&replay, &mut Seed::new(2).stream("fit", round)).unwrap();
+    }
+    assert!(model.parameters.iter().all(|parameter| parameter.is_finite()));
+    assert!(model.parameters[bias].iter().all(|&output| output > -250.0));
 }
 
 #[test]
