@@ -115,8 +115,8 @@ impl Pace {
         self.by_policy[policy].n == 0
     }
 
-    /// The median of what was measured of this kind, since other work on the machine makes some trials far longer; or the guess, scaled by what was measured of others. Before anything is
-    /// measured, only ratios between kinds mean something.
+    /// The median of what was measured of this kind, since other work on the machine makes some trials far longer; or the
+    /// guess, scaled by what was measured of others. Before anything is measured, only ratios between kinds mean something.
     pub(super) fn seconds(&self, policy: usize, problem: usize) -> f64 {
         let kind = &self.kinds[policy * self.n_problems + problem];
         if !kind.measured.is_empty() {

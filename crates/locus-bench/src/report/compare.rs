@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::distribution::{f_tail, range_quantile, t_quantile};
 use crate::experiment::UNIFORM;
 use crate::record::TrialRow;
-use crate::summary::{Metric, Statistics, mean, ranks, with_uniform};
+use crate::summary::{Metric, Statistics, common_trials, mean, ranks, with_uniform};
 
 /// How sure intervals and tests are.
 pub const CONFIDENCE: f64 = 0.95;
@@ -152,11 +152,7 @@ impl Ranking {
         let mut ranks_of: Vec<Vec<f64>> = Vec::new();
         for problem in problems {
             let trials: Vec<_> = ranked.iter().filter_map(|policy| values.of(policy, problem)).collect();
-            let common: Vec<usize> = trials[0]
-                .keys()
-                .copied()
-                .filter(|trial| trials.iter().all(|values| values.contains_key(trial)))
-                .collect();
+            let common = common_trials(trials.iter().copied());
             if common.is_empty() {
                 return None;
             }

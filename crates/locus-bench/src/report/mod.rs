@@ -144,11 +144,7 @@ fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut V
         name: if selection.is_all() { names.join(", ") } else { format!("a part of {}", names.join(", ")) },
         prefix,
         tables: tables(&group.rows, runtime),
-        progress: [Some(progress(&group)), selection.words()]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
+        progress: progress(&group) + &selection.words().map(|words| format!(" {words}")).unwrap_or_default(),
         policies,
         problems,
         values,

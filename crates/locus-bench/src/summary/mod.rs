@@ -22,8 +22,8 @@ use crate::record::{SUMMARY_FILE, read_trials, replace_file};
 pub(crate) use number::{number, optional, signed};
 pub use statistics::Statistics;
 pub(crate) use statistics::{mean, quantile, ranks};
-pub(crate) use table::with_uniform;
 pub use table::{Cell, PolicyLine, Table};
+pub(crate) use table::{common_trials, with_uniform};
 pub(crate) use text::aligned;
 pub use work::{interventions, seconds_in_words};
 

@@ -23,7 +23,8 @@ pub struct Table {
     pub notes: Vec<String>,
     /// Whether the paper's mean rank and mean value can stand beside ours: the problems are its eight.
     pub has_paper_overall: bool,
-    /// For each problem how many trials all policies that ran on it have in common: what ranks and the best are found by.
+    /// For each problem how many trials all policies that ran on it have in common: what ranks and the best are found by. Of
+    /// seconds the fewest that any has.
     pub n_common: Vec<usize>,
 }
 
@@ -292,15 +293,21 @@ fn compare(
         .filter(|&line| lines[line].cells[place].ours.is_some())
         .map(|line| (line, with_uniform(rows, metric, &lines[line].policy, problem)))
         .collect();
-    let Some((_, first)) = compared.first() else { return 0 };
-    let is_common = |trial: &&usize| compared.iter().all(|(_, values)| values.contains_key(trial));
-    let common: Vec<usize> = first.keys().filter(is_common).copied().collect();
+    let common = common_trials(compared.iter().map(|(_, values)| values));
     for (line, values) in compared.iter().filter(|_| !common.is_empty()) {
         let (own, uniform): (Vec<f64>, Vec<f64>) = common.iter().map(|trial| values[trial]).unzip();
         let uniform = mean(&uniform);
         lines[*line].cells[place].common = (uniform > 0.0).then(|| 100.0 * (mean(&own) / uniform));
     }
     common.len()
+}
+
+/// The trials that all of these have.
+pub(crate) fn common_trials<'a, V: 'a>(
+    mut all: impl Iterator<Item = &'a BTreeMap<usize, V>> + Clone,
+) -> Vec<usize> {
+    let Some(first) = all.next() else { return Vec::new() };
+    first.keys().copied().filter(|trial| all.clone().all(|values| values.contains_key(trial))).collect()
 }
 
 /// The value of each trial of a policy, and Uniform's of the same trial; trials without a partner are left out.

@@ -61,8 +61,8 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     }
     panel.frame(&mut canvas);
     let caption = "Down and to the left is better. Mean value of the table above (over each policy's own trials) against the \
-                   median seconds of a trial, averaged over all problems; policies that miss a problem are not shown, nor is Uniform (100 at almost no time). Seconds are of \
-                   the machine below, which may have had other work."
+                   median seconds of a trial, averaged over all problems; policies that miss a problem are not shown, nor is \
+                   Uniform (100 at almost no time). Seconds are of the machine below, which may have had other work."
         .to_owned();
     Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })
 }
