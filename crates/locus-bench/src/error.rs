@@ -1,8 +1,9 @@
 //! Everything that can go wrong in the benchmark, as one type.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::report::EXPLORE_FOLDER;
 use crate::trial::TrialId;
 
 /// Why a file, a suite or a run was refused.
@@ -231,13 +232,13 @@ pub enum Error {
         out: PathBuf,
     },
     /// The folder holds no trials.
-    #[error("`{}` holds no trials.csv; expected a folder that `locus bench --out` wrote", out.display())]
+    #[error("{}; expected a folder that `locus bench --out` wrote", no_trials(out))]
     NoTrials {
         /// The folder.
         out: PathBuf,
     },
     /// The folder holds no trial that has ended.
-    #[error("no trial in `{}` has ended yet", out.display())]
+    #[error("no trial in `{}` has ended yet; `locus status` tells how far the run is", out.display())]
     NothingToReport {
         /// The folder.
         out: PathBuf,
@@ -254,7 +255,11 @@ pub enum Error {
     )]
     NoPlaceForPart,
     /// A line of `trials.csv` is not what a run writes.
-    #[error("`{}`, line {line}: {problem}; mend the line, or delete it to run its trial again", path.display())]
+    #[error(
+        "`{}`, line {line}: {problem}; {}",
+        path.display(),
+        if *line == 1 { "put that line back" } else { "mend the line, or delete it to run its trial again" }
+    )]
     DamagedTrials {
         /// The file.
         path: PathBuf,
@@ -264,7 +269,7 @@ pub enum Error {
         problem: String,
     },
     /// `run.json` is missing, or is not what a run writes.
-    #[error("`{}`: {problem}; restore the file, or choose another folder with --out", path.display())]
+    #[error("`{}`: {problem}; restore the file, or run into another folder with `locus bench --out`", path.display())]
     DamagedRunFile {
         /// The file.
         path: PathBuf,
@@ -376,6 +381,21 @@ pub enum Error {
         /// The words that exist.
         known: &'static str,
     },
+}
+
+/// What is there in place of a run.
+fn no_trials(out: &Path) -> String {
+    let out_name = out.display();
+    match out {
+        _ if out.is_dir() && out.join(EXPLORE_FOLDER).is_dir() => {
+            format!(
+                "`{out_name}` holds an exploration, whose pictures and summary are in its folder {EXPLORE_FOLDER}, but no trials.csv"
+            )
+        }
+        _ if out.is_dir() => format!("`{out_name}` holds no trials.csv"),
+        _ if out.exists() => format!("`{out_name}` is no folder"),
+        _ => format!("there is no folder `{out_name}`"),
+    }
 }
 
 impl Error {

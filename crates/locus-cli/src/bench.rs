@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use locus::{PolicySpec, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
 use locus_bench::problem::{self, Loaded};
-use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
+use locus_bench::record::{Selection, TrialRow, read_readable_trials, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
@@ -62,9 +62,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     })
 }
 
-/// Shows what a run's folder holds.
+/// Shows what a run's folder holds; of a file with damaged lines the rows around them.
 pub(crate) fn table(args: &TableArgs) -> Result<u8> {
-    let mut rows = read_trials(&args.out)?;
+    let (mut rows, damages) = read_readable_trials(&args.out)?;
+    for damage in &damages {
+        tell(&format!("warning: {damage}"));
+    }
     ensure!(!rows.is_empty(), "no trial in `{}` has ended yet", args.out.display());
     let selection = selection(&args.selection)?;
     selection.check(rows.iter())?;

@@ -22,7 +22,9 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<u8> {
     exploration.check()?;
     let watcher = Arc::new(Watcher::new());
     let stop = stop_on_ctrl_c(Arc::clone(&watcher))?;
-    tell("playing the first steps, to see which contexts all policies misjudge");
+    if args.context.is_none() {
+        tell("playing the first steps, to see which contexts all policies misjudge");
+    }
     let explored = exploration.run(&*watcher, &stop);
     watcher.finish();
     let explored = match explored {

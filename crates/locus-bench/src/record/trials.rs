@@ -281,9 +281,7 @@ pub fn read_readable_trials(out: &Path) -> Result<(Vec<TrialRow>, Vec<Error>), E
     let path = out.join(TRIALS_FILE);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::NoTrials { out: out.to_owned() });
-        }
+        Err(cause) if is_absent(&cause) => return Err(Error::NoTrials { out: out.to_owned() }),
         Err(cause) => return Err(Error::OutFile { doing: "read", path, cause }),
     };
     let mut damages = Vec::new();
@@ -299,9 +297,14 @@ pub(crate) fn read_all_trials(out: &Path) -> Result<Option<Trials>, Error> {
     let path = out.join(TRIALS_FILE);
     match fs::read(&path) {
         Ok(bytes) => Trials::parse(&bytes, &path).map(Some),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) if is_absent(&cause) => Ok(None),
         Err(cause) => Err(Error::OutFile { doing: "read", path, cause }),
     }
+}
+
+/// Whether there is no such file, or a file where its folder should be.
+fn is_absent(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Line breaks would let a row span lines.

@@ -33,8 +33,16 @@ pub(super) struct Curves {
     pub(super) of: BTreeMap<(String, String), Condensed>,
     /// How many trials should have curves.
     pub(super) n_expected: usize,
-    /// Trials whose curves could not be read, and why.
-    pub(super) unreadable: Vec<(TrialId, String)>,
+    /// Trials whose curves could not be read.
+    pub(super) unreadable: Vec<Unreadable>,
+}
+
+/// A trial whose curves could not be read.
+pub(super) struct Unreadable {
+    pub(super) id: TrialId,
+    /// The place of its folder in the group.
+    pub(super) folder: usize,
+    pub(super) error: String,
 }
 
 impl Condensed {
@@ -61,7 +69,10 @@ impl Curves {
                     let key = (row.id.policy.clone(), row.id.problem.clone());
                     curves.of.entry(key).or_default().add(&curves.steps, &regrets, &actions);
                 }
-                Err(error) => curves.unreadable.push((row.id.clone(), error.to_string())),
+                Err(error) => {
+                    let (id, error) = (row.id.clone(), error.to_string());
+                    curves.unreadable.push(Unreadable { id, folder: *folder, error });
+                }
             }
         }
         curves

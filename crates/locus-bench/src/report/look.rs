@@ -16,7 +16,7 @@ pub(super) struct Look {
 /// Told apart by most color-blind eyes, and all dark enough on white (Okabe and Ito, with three more).
 const COLORS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07c00", "#4aa3df", "#6a3d9a", "#111111"];
-const DASHES: [&str; 4] = ["", "7 3", "2 2.5", "9 3 2 3"];
+const DASHES: [&str; 5] = ["", "7 3", "2 2.5", "9 3 2 3", "12 3 2 3 2 3"];
 
 impl Look {
     pub(super) fn stroke(&self, width: f64) -> Stroke {
@@ -24,8 +24,8 @@ impl Look {
     }
 }
 
-/// The looks of these policies. Those of the paper look the same in every report; no two of the first 29 have the same dashes and
-/// marker.
+/// The looks of these policies. Those of the paper look the same in every report; no two of the first 36 have the same dashes and
+/// marker, nor the same color and dashes.
 pub(super) fn looks(policies: &[String]) -> Vec<Look> {
     let mut n_others = 0;
     let look = |policy: &String| {
@@ -36,7 +36,8 @@ pub(super) fn looks(policies: &[String]) -> Vec<Look> {
             n_others += 1;
             paper::POLICIES.len() + n_others - 1
         });
-        // Four kinds of dashes and seven markers share no factor, so that they come together again only after 28 policies.
+        // Five kinds of dashes share no factor with seven markers or eight colors, so that they come together again only
+        // after 35 or 40 policies.
         let place = place - 1;
         Look {
             color: COLORS[place % COLORS.len()],
@@ -100,12 +101,15 @@ mod tests {
 
     #[test]
     fn gray_tells_policies_apart() {
-        let others = (0..20).map(|index| format!("lu-gauss[latent_dim={index}]"));
+        let others = (0..27).map(|index| format!("lu-gauss[latent_dim={index}]"));
         let policies: Vec<String> = paper::POLICIES.map(str::to_owned).into_iter().chain(others).collect();
-        assert_eq!(policies.len(), 29);
+        assert_eq!(policies.len(), 36);
         let looks = looks(&policies);
         let told_apart: HashSet<String> =
             looks.iter().map(|look| format!("{}{:?}", look.dashes, look.marker)).collect();
         assert_eq!(told_apart.len(), policies.len());
+        let in_color: HashSet<String> =
+            looks.iter().map(|look| look.color.to_owned() + look.dashes).collect();
+        assert_eq!(in_color.len(), policies.len());
     }
 }

@@ -25,13 +25,14 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::experiment::UNIFORM;
 use crate::paper;
-use crate::record::{Selection, TrialRow, create_folder, replace_file};
-use crate::summary::{Metric, Table};
+use crate::record::{CURVES_FOLDER, Selection, TrialRow, Worker, create_folder, replace_file};
+use crate::status::read_status;
+use crate::summary::{Metric, NO_UNIFORM, Table};
 
 use collect::{Group, RunFolder, collect};
 use compare::Values;
 pub use compare::{CONFIDENCE, Paired, PairedOverall, Ranking};
-use curves::Curves;
+use curves::{Curves, Unreadable};
 pub(crate) use figures::cut;
 use figures::{Figure, Scene};
 use page::Embedded;
@@ -44,6 +45,8 @@ pub const FIGURES_FOLDER: &str = "figures";
 pub const EXPLORE_FOLDER: &str = "explore";
 /// What `locus explore` says of its pictures in numbers, within its folder.
 pub const EXPLORE_WORDS: &str = "summary.txt";
+/// How to mend what is damaged there.
+const EXPLORE_AGAIN: &str = "`locus explore` with the same --out writes it anew";
 /// Pixels of a PNG for each of its picture's.
 pub(crate) const ZOOM: f32 = 2.0;
 
@@ -122,9 +125,12 @@ pub fn write_report(
 
 fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut Vec<String>) -> Section {
     let curves = Curves::read(&group);
-    warnings.extend(curve_warnings(&curves));
+    warnings.extend(curve_warnings(&group, &curves));
     let cumulative = Table::new(&group.rows, Metric::Cumulative);
     let runtime = Table::new(&group.rows, Metric::Runtime);
+    if !cumulative.lines.iter().any(|line| line.policy == UNIFORM) {
+        warnings.push(NO_UNIFORM.to_owned());
+    }
     let values = Values::new(&group.rows, Metric::Cumulative);
     let policies: Vec<String> = cumulative.lines.iter().map(|line| line.policy.clone()).collect();
     let problems = cumulative.problems.clone();
@@ -144,7 +150,11 @@ fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut V
         name: if selection.is_all() { names.join(", ") } else { format!("a part of {}", names.join(", ")) },
         prefix,
         tables: tables(&group.rows, runtime),
-        progress: progress(&group) + &selection.words().map(|words| format!(" {words}")).unwrap_or_default(),
+        progress: [Some(progress(&group)), unfinished(&group.folders), selection.words()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
         policies,
         problems,
         values,
@@ -206,63 +216,106 @@ fn progress(group: &Group) -> String {
     format!("{} trials of {steps} steps, {range} for each policy on each problem{failed}.", group.rows.len())
 }
 
-fn curve_warnings(curves: &Curves) -> Vec<String> {
-    /// More would hide other warnings.
+/// How much of what was asked for is missing, and whether somebody is at it.
+fn unfinished(folders: &[RunFolder]) -> Option<String> {
+    let of_folder = |folder: &RunFolder| {
+        let status = read_status(&folder.out).ok().filter(|status| status.is_total_known)?;
+        let total = status.standing.total();
+        let missing = total.asked.saturating_sub(total.done);
+        let at_work = match status.worker {
+            Worker::Process(_) => "a process is at work on it",
+            _ => "nobody is at work on it",
+        };
+        let (name, done, asked) = (&folder.name, total.done, total.asked);
+        (missing > 0)
+            .then(|| format!("Unfinished: {name} has {done} of the {asked} trials asked for, and {at_work}."))
+    };
+    let sentences: Vec<String> = folders.iter().filter_map(of_folder).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+fn curve_warnings(group: &Group, curves: &Curves) -> Vec<String> {
+    /// More would hide other warnings; of so many more the names are told.
     const SHOWN: usize = 5;
-    if curves.unreadable.is_empty() {
-        return Vec::new();
+    const NAMED: usize = 100;
+    let mut warnings = Vec::new();
+    // Rows are kept without their curves where those would be too large: nothing is wrong with such a folder.
+    let has_curves = |folder: &RunFolder| folder.out.join(CURVES_FOLDER).is_dir();
+    for folder in group.folders.iter().filter(|folder| !has_curves(folder)) {
+        warnings.push(format!(
+            "`{}` holds no folder {CURVES_FOLDER}: its trials are missing from the figures of regret over steps and of actions",
+            folder.out.display()
+        ));
     }
-    let head = format!(
+    let damaged: Vec<&Unreadable> =
+        curves.unreadable.iter().filter(|trial| has_curves(&group.folders[trial.folder])).collect();
+    if damaged.is_empty() {
+        return warnings;
+    }
+    warnings.push(format!(
         "the curves of {} of {} trials cannot be read, and are missing from the figures of regret and actions; to have them \
          again, delete the rows of these trials in trials.csv and run the same command",
-        curves.unreadable.len(),
+        damaged.len(),
         curves.n_expected
-    );
-    let details = curves.unreadable.iter().take(SHOWN).map(|(id, error)| format!("{id}: {error}"));
-    let mut warnings: Vec<String> = std::iter::once(head).chain(details).collect();
-    if curves.unreadable.len() > SHOWN {
-        warnings.push(format!("and the curves of {} more trials", curves.unreadable.len() - SHOWN));
+    ));
+    warnings.extend(damaged.iter().take(SHOWN).map(|trial| format!("{}: {}", trial.id, trial.error)));
+    if damaged.len() > SHOWN {
+        let named = damaged.iter().skip(SHOWN).take(NAMED).map(|trial| trial.id.to_string());
+        let more = damaged.len().saturating_sub(SHOWN + NAMED);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        warnings.push(format!("and so of {}{more}", named.collect::<Vec<_>>().join("; ")));
     }
     warnings
 }
 
 /// The pictures in `explore/`, by name.
 fn explored(out: &Path, warnings: &mut Vec<String>) -> Vec<Embedded> {
-    let Ok(entries) = fs::read_dir(out.join(EXPLORE_FOLDER)) else { return Vec::new() };
+    let folder = out.join(EXPLORE_FOLDER);
+    let Ok(entries) = fs::read_dir(&folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "svg"));
     paths.sort();
+    if paths.is_empty() {
+        warnings.push(format!("`{}` holds no picture; {EXPLORE_AGAIN}", folder.display()));
+    }
     let mut pictures = Vec::new();
     for path in paths {
         match fs::read_to_string(&path) {
-            Ok(svg) => {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                let name =
-                    element(&svg, "title").map_or(stem.clone(), |title| format!("{title} ({stem}.svg)"));
-                let caption = element(&svg, "desc").unwrap_or_default();
-                pictures.push(Embedded { name, caption, svg });
-            }
+            Ok(svg) => match embedded(&path, svg) {
+                Ok(picture) => pictures.push(picture),
+                Err(problem) => {
+                    warnings.push(format!("`{}` is no picture: {problem}; {EXPLORE_AGAIN}", path.display()));
+                }
+            },
             Err(cause) => warnings.push(Error::OutFile { doing: "read", path, cause }.to_string()),
         }
     }
     pictures
 }
 
-/// What the picture says that it is (`title`) or shows (`desc`).
-fn element(svg: &str, name: &str) -> Option<String> {
-    let document = resvg::usvg::roxmltree::Document::parse(svg).ok()?;
-    let node = document.descendants().find(|node| node.tag_name().name() == name)?;
-    Some(node.text()?.trim().to_owned()).filter(|text| !text.is_empty())
+/// A picture with what it says that it is (`title`) and shows (`desc`).
+fn embedded(path: &Path, svg: String) -> Result<Embedded, resvg::usvg::roxmltree::Error> {
+    let document = resvg::usvg::roxmltree::Document::parse(&svg)?;
+    let element = |name: &str| {
+        let node = document.descendants().find(|node| node.tag_name().name() == name)?;
+        Some(node.text()?.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = element("title").map_or(stem.clone(), |title| format!("{title} ({stem}.svg)"));
+    let caption = element("desc").unwrap_or_default();
+    Ok(Embedded { name, caption, svg })
 }
 
 /// What `locus explore` said at its end, if it ran here.
 fn explored_words(out: &Path, warnings: &mut Vec<String>) -> Option<String> {
-    let path = out.join(EXPLORE_FOLDER).join(EXPLORE_WORDS);
+    let folder = out.join(EXPLORE_FOLDER);
+    let path = folder.join(EXPLORE_WORDS);
     match fs::read_to_string(&path) {
         Ok(words) => Some(words),
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
+        Err(_) if !folder.is_dir() => None,
         Err(cause) => {
-            warnings.push(Error::OutFile { doing: "read", path, cause }.to_string());
+            let error = Error::OutFile { doing: "read", path, cause };
+            warnings.push(format!("{error}; {EXPLORE_AGAIN}"));
             None
         }
     }

@@ -4,43 +4,63 @@
 
 use super::Table;
 
-const COLUMNS: [&str; 9] = ["metric", "policy", "problem", "mean", "sd", "se", "n", "paper_mean", "paper_pm"];
+const COLUMNS: [&str; 13] = [
+    "metric",
+    "policy",
+    "problem",
+    "mean",
+    "median",
+    "sd",
+    "se",
+    "n",
+    "common_mean",
+    "common_n",
+    "paper_mean",
+    "paper_pm",
+    "difference_in_paper_pm",
+];
 
 pub(super) fn render(table: &Table) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
-    let mut write = |record: [String; 9]| {
+    let mut write = |record: [String; COLUMNS.len()]| {
         writer.write_record(record).expect("a Vec takes every write, and all records have one length");
     };
     let exact = |value: Option<f64>| value.map(|value| format!("{value:?}")).unwrap_or_default();
     write(COLUMNS.map(str::to_owned));
     for line in &table.lines {
         let start = |problem: &str| [table.metric.name().to_owned(), line.policy.clone(), problem.to_owned()];
-        for (problem, cell) in table.problems.iter().zip(&line.cells) {
+        for ((problem, cell), n_common) in table.problems.iter().zip(&line.cells).zip(&table.n_common) {
             let [metric, policy, problem] = start(problem);
+            // Seconds are not compared by common trials.
+            let common = cell.common.filter(|_| table.metric.is_normalized());
             write([
                 metric,
                 policy,
                 problem,
                 exact(cell.ours.map(|ours| ours.mean)),
+                exact(cell.ours.map(|ours| ours.median)),
                 exact(cell.ours.and_then(|ours| ours.sd)),
                 exact(cell.ours.and_then(|ours| ours.se())),
                 cell.ours.map_or(0, |ours| ours.n).to_string(),
+                exact(common),
+                common.map(|_| n_common.to_string()).unwrap_or_default(),
                 exact(cell.paper.map(|paper| paper.mean)),
                 exact(cell.paper.and_then(|paper| paper.plus_minus)),
+                exact(cell.difference()),
             ]);
         }
-        if !table.metric.is_normalized() {
-            continue;
-        }
         let paper = line.paper.filter(|_| table.has_paper_overall);
+        let common_value = line.common_value.filter(|_| table.metric.is_normalized());
         let overall = [
-            ("mean_rank", line.mean_rank, paper.map(|paper| paper.mean_rank)),
-            ("mean_value", line.mean_value, paper.map(|paper| paper.mean_value)),
+            ("mean_rank", line.mean_rank, None, paper.map(|paper| paper.mean_rank)),
+            ("mean_value", line.mean_value, common_value, paper.map(|paper| paper.mean_value)),
         ];
-        for (problem, ours, paper) in overall {
+        for (problem, ours, common, paper) in overall {
             let [metric, policy, problem] = start(problem);
-            let none = String::new;
-            write([metric, policy, problem, exact(ours), none(), none(), none(), exact(paper), none()]);
+            let mut record = [const { String::new() }; COLUMNS.len()];
+            (record[0], record[1], record[2]) = (metric, policy, problem);
+            (record[3], record[8], record[10]) = (exact(ours), exact(common), exact(paper));
+            write(record);
         }
     }
     let bytes = writer.into_inner().expect("a Vec can be flushed");

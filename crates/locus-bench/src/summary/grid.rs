@@ -11,6 +11,8 @@ pub(super) enum Title<'a> {
     Policy(&'a str),
     /// Standard errors and numbers of trials of the policy above.
     Errors,
+    /// Means of the policy above over the trials that all have in common, where it has more.
+    Common,
     /// What the paper says of the policy above.
     Paper,
 }
@@ -21,30 +23,37 @@ pub(super) struct Entry {
     pub(super) is_best: bool,
 }
 
-/// Each policy's rows: its own, its errors and, where the paper has any, the paper's values.
+/// Each policy's rows: its own, its errors, what it is compared by if that is not its own, and, where the paper has any, the
+/// paper's values. The best of a column is marked in the row by which it is found.
 pub(super) fn rows(table: &Table) -> Vec<(Title<'_>, Vec<Entry>)> {
     let plain = |texts: Vec<String>| texts.into_iter().map(|text| Entry { text, is_best: false }).collect();
     let mut rows = Vec::new();
     for line in &table.lines {
-        let mut ours = Vec::new();
-        let mut errors = Vec::new();
-        let mut paper = Vec::new();
-        if table.metric.is_normalized() {
-            let overall =
-                [(line.mean_rank, table.has_best_rank(line)), (line.mean_value, table.has_best_value(line))];
-            ours.extend(
-                overall.map(|(value, is_best)| Entry { text: optional(table.metric, value), is_best }),
-            );
-            errors.extend([String::new(), String::new()]);
-            paper.extend(paper_overall(table, line));
-        }
-        for (problem, cell) in line.cells.iter().enumerate() {
-            ours.push(Entry { text: mean_and_sd(table, cell), is_best: table.is_best(line, problem) });
+        let has_more = table.has_more_trials(line);
+        let (is_best_rank, is_best_value) = (table.has_best_rank(line), table.has_best_value(line));
+        let mut ours = vec![
+            Entry { text: optional(table.metric, line.mean_rank), is_best: is_best_rank },
+            Entry { text: optional(table.metric, line.mean_value), is_best: is_best_value && !has_more },
+        ];
+        let mut errors = vec![String::new(), String::new()];
+        let mut common = vec![
+            Entry { text: String::new(), is_best: false },
+            Entry { text: optional(table.metric, line.common_value), is_best: is_best_value },
+        ];
+        let mut paper = paper_overall(table, line).to_vec();
+        for (problem, (cell, n_common)) in line.cells.iter().zip(&table.n_common).enumerate() {
+            let is_best = table.is_best(line, problem);
+            ours.push(Entry { text: center_and_sd(table, cell), is_best: is_best && !has_more });
             errors.push(se_and_n(table, cell));
+            let text = cell.common.map(|mean| format!("{} ({n_common})", number(table.metric, mean)));
+            common.push(Entry { text: text.unwrap_or_default(), is_best });
             paper.push(paper_value(table, cell));
         }
         rows.push((Title::Policy(&line.policy), ours));
         rows.push((Title::Errors, plain(errors)));
+        if has_more {
+            rows.push((Title::Common, common));
+        }
         if line.cells.iter().any(|cell| cell.paper.is_some()) {
             rows.push((Title::Paper, plain(paper)));
         }
@@ -71,8 +80,9 @@ fn paper_overall(table: &Table, line: &PolicyLine) -> [String; 2] {
     }
 }
 
-fn mean_and_sd(table: &Table, cell: &Cell) -> String {
-    cell.ours.map_or_else(|| DASH.to_owned(), |ours| with_spread(table, ours.mean, ours.sd))
+fn center_and_sd(table: &Table, cell: &Cell) -> String {
+    let spread = cell.ours.and_then(|ours| ours.sd);
+    cell.value(table.metric).map_or_else(|| DASH.to_owned(), |value| with_spread(table, value, spread))
 }
 
 fn se_and_n(table: &Table, cell: &Cell) -> String {

@@ -4,12 +4,8 @@ use super::Table;
 use super::grid::{Title, rows, words};
 
 pub(super) fn render(table: &Table) -> String {
-    let has_overall = table.metric.is_normalized();
-    let n_numbers = table.problems.len() + if has_overall { 2 } else { 0 };
-    let mut header = vec!["Policy".to_owned()];
-    if has_overall {
-        header.extend(["Mean rank".to_owned(), "Mean value".to_owned()]);
-    }
+    let n_numbers = table.problems.len() + 2;
+    let mut header = ["Policy", "Mean rank", "Mean value"].map(str::to_owned).to_vec();
     header.extend(table.problems.iter().map(|problem| escaped(problem)));
     let mut out = String::from("\\begin{table}\n\\centering\n");
     let words: Vec<String> = words(table).iter().chain(&table.notes).map(|words| escaped(words)).collect();
@@ -20,6 +16,7 @@ pub(super) fn render(table: &Table) -> String {
         let title = match title {
             Title::Policy(policy) => format!("\\texttt{{{}}}", escaped(policy)),
             Title::Errors => "\\quad se ($n$)".to_owned(),
+            Title::Common => "\\quad in common ($n$)".to_owned(),
             Title::Paper => "\\quad paper".to_owned(),
         };
         let cells = cells.iter().map(|cell| match cell.is_best {
@@ -44,6 +41,7 @@ fn escaped(text: &str) -> String {
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', letter]),
             // A bracket after `\\` would be taken for its argument.
             '[' | ']' => out.extend(['{', letter, '}']),
+            '<' => out.push_str("$<$"),
             '±' => out.push_str("$\\pm$"),
             '√' => out.push_str("$\\surd$"),
             '–' => out.push_str("--"),

@@ -1,14 +1,11 @@
-//! For a page: policies down, problems across; below each policy its errors and the paper's values.
+//! For a page: policies down, problems across; below each policy its errors, its means over common trials and the paper's values.
 
 use super::Table;
 use super::grid::{Title, rows, words};
 
 pub(super) fn render(table: &Table) -> String {
     let mut lines: Vec<Vec<String>> = Vec::new();
-    let mut header = vec!["policy".to_owned()];
-    if table.metric.is_normalized() {
-        header.extend(["mean rank".to_owned(), "mean value".to_owned()]);
-    }
+    let mut header = ["policy", "mean rank", "mean value"].map(str::to_owned).to_vec();
     header.extend(table.problems.iter().map(|problem| escaped(problem)));
     let rule = std::iter::once("---").chain(std::iter::repeat_n("---:", header.len() - 1));
     let rule = rule.map(str::to_owned).collect();
@@ -18,6 +15,7 @@ pub(super) fn render(table: &Table) -> String {
         let title = match title {
             Title::Policy(policy) => format!("`{}`", escaped(policy)),
             Title::Errors => "se (n)".to_owned(),
+            Title::Common => "in common (n)".to_owned(),
             Title::Paper => "paper".to_owned(),
         };
         let cells = cells.into_iter().map(|cell| match cell.is_best {

@@ -23,7 +23,7 @@ pub(crate) use number::{number, optional, signed};
 pub use statistics::Statistics;
 pub(crate) use statistics::{mean, quantile, ranks};
 pub use table::{Cell, PolicyLine, Table};
-pub(crate) use table::{common_trials, with_uniform};
+pub(crate) use table::{NO_UNIFORM, common_trials, with_uniform};
 pub(crate) use text::aligned;
 pub use work::{interventions, seconds_in_words};
 
@@ -51,7 +51,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is divided by Uniform's, and so can be averaged and ranked over problems.
+    /// Whether it is divided by Uniform's.
     pub fn is_normalized(self) -> bool {
         self != Self::Runtime
     }

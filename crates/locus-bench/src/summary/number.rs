@@ -5,13 +5,18 @@ use super::Metric;
 /// What stands where there is no number.
 pub(super) const DASH: &str = "–";
 
+/// The least seconds that are told by a number.
+const SHORTEST: f64 = 0.000_1;
+
 /// Two decimals; seconds span six orders of magnitude, so they get three digits.
 pub(crate) fn number(metric: Metric, value: f64) -> String {
     let decimals = if metric.is_normalized() || value == 0.0 {
         2
+    } else if value.abs() < SHORTEST {
+        return format!("<{SHORTEST}");
     } else {
-        let magnitude = value.abs().max(1e-7).log10().floor() as i32;
-        (2 - magnitude).clamp(0, 7) as usize
+        let magnitude = value.abs().log10().floor() as i32;
+        (2 - magnitude).clamp(0, 4) as usize
     };
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
@@ -44,8 +49,8 @@ mod tests {
         assert_eq!([percent(100.0), percent(0.005_1), percent(-0.001)], ["100.00", "0.01", "0.00"]);
         let seconds = |value| number(Metric::Runtime, value);
         assert_eq!(
-            [seconds(712.4), seconds(71.24), seconds(1.0), seconds(0.0421), seconds(0.000_042), seconds(0.0)],
-            ["712", "71.2", "1.00", "0.0421", "0.0000420", "0.00"]
+            [712.4, 71.24, 1.0, 0.0421, 0.000_42, 0.000_042, 0.0].map(seconds),
+            ["712", "71.2", "1.00", "0.0421", "0.0004", "<0.0001", "0.00"]
         );
         assert_eq!(optional(Metric::Simple, None), "–");
         assert_eq!([-1.234, 0.5, -0.004].map(signed), ["−1.23", "+0.50", "0.00"]);

@@ -24,7 +24,7 @@ pub struct Table {
     /// Whether the paper's mean rank and mean value can stand beside ours: the problems are its eight.
     pub has_paper_overall: bool,
     /// For each problem how many trials all policies that ran on it have in common: what ranks and the best are found by. Of
-    /// seconds the fewest that any has.
+    /// seconds, where each policy's own count, the fewest that any has.
     pub n_common: Vec<usize>,
 }
 
@@ -37,7 +37,7 @@ pub struct PolicyLine {
     pub cells: Vec<Cell>,
     /// Mean over the problems of the rank among the lines, by common trials; needs such trials on every problem.
     pub mean_rank: Option<f64>,
-    /// Mean over the problems of the means of its own trials; needs a value on every problem.
+    /// Mean over the problems of what its own trials say (see [`Cell::value`]); needs a value on every problem.
     pub mean_value: Option<f64>,
     /// The same of the means over common trials.
     pub common_value: Option<f64>,
@@ -50,13 +50,20 @@ pub struct PolicyLine {
 pub struct Cell {
     /// Ours, where there are trials to say something with.
     pub ours: Option<Statistics>,
-    /// The mean over the trials that all policies of the problem have in common: what can be compared with other lines.
+    /// The mean over the trials that all policies of the problem have in common: what can be compared with other lines. Of
+    /// seconds the median of its own.
     pub common: Option<f64>,
     /// The paper's.
     pub paper: Option<PaperValue>,
 }
 
 impl Cell {
+    /// What our trials say in one number: the mean of regrets; the median of seconds, since a machine that does other work
+    /// can make one trial take as long as all others.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        self.ours.map(|ours| if metric.is_normalized() { ours.mean } else { ours.median })
+    }
+
     /// How far ours lies above the paper's, in units of its ±.
     pub fn difference(&self) -> Option<f64> {
         let paper = self.paper?;
@@ -95,15 +102,25 @@ impl Table {
             }
         });
         let mut lines: Vec<PolicyLine> = lines.collect();
+        let mut apart: Vec<&str> = Vec::new();
         let n_common = problems.iter().enumerate().map(|(place, problem)| {
             let n_common = compare(rows, metric, problem, place, &mut lines);
             if n_common == 0 && lines.iter().filter(|line| line.cells[place].ours.is_some()).count() > 1 {
-                notes
-                    .push(format!("{problem}: no trial is common to all policies, so none is ranked there."));
+                apart.push(problem);
             }
             n_common
         });
         let n_common = n_common.collect();
+        if !apart.is_empty() {
+            notes.push(format!(
+                "{}: no trial is common to all policies, so none is ranked there.",
+                apart.join(", ")
+            ));
+        }
+        let has_uniform = rows.iter().any(|row| row.id.policy == UNIFORM && row.outcome.is_ok());
+        if metric.is_normalized() && !rows.is_empty() && !has_uniform {
+            notes = vec![NO_UNIFORM.to_owned()];
+        }
         let mut columns: Vec<_> = problems.iter().map(|problem| paper::problem_column(problem)).collect();
         columns.sort_unstable();
         let has_paper_overall = metric.is_normalized()
@@ -111,9 +128,7 @@ impl Table {
             && columns.into_iter().eq((0..paper::PROBLEMS.len()).map(Some));
         let mut table =
             Self { metric, problems, lines, caption: Vec::new(), notes, has_paper_overall, n_common };
-        if metric.is_normalized() {
-            table.rank();
-        }
+        table.rank();
         table.caption = table.words(steps);
         table
     }
@@ -123,25 +138,36 @@ impl Table {
         self.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.paper.is_some())
     }
 
-    /// Whether a line has the lowest mean on a problem, over common trials. Uniform, which learns nothing, is no rival where
-    /// seconds are compared.
+    /// Whether a line has the lowest mean on a problem, over common trials.
     pub fn is_best(&self, line: &PolicyLine, problem: usize) -> bool {
-        let is_rival = |line: &PolicyLine| self.metric.is_normalized() || line.policy != UNIFORM;
-        let mean_of = |line: &PolicyLine| line.cells[problem].common;
-        let best = lowest(self.lines.iter().filter(|line| is_rival(line)).filter_map(mean_of));
-        is_rival(line) && best.is_some() && mean_of(line) == best
+        self.is_lowest(line, |line| line.cells[problem].common)
     }
 
     /// Whether a line has the lowest mean value, over common trials.
     pub fn has_best_value(&self, line: &PolicyLine) -> bool {
-        let best = lowest(self.lines.iter().filter_map(|line| line.common_value));
-        best.is_some() && line.common_value == best
+        self.is_lowest(line, |line| line.common_value)
     }
 
     /// Whether a line has the lowest mean rank.
     pub fn has_best_rank(&self, line: &PolicyLine) -> bool {
-        let best = lowest(self.lines.iter().filter_map(|line| line.mean_rank));
-        best.is_some() && line.mean_rank == best
+        self.is_lowest(line, |line| line.mean_rank)
+    }
+
+    /// Uniform, which learns nothing, is no rival where seconds are compared.
+    fn is_lowest(&self, line: &PolicyLine, of: impl Fn(&PolicyLine) -> Option<f64>) -> bool {
+        let is_rival = |line: &PolicyLine| self.metric.is_normalized() || line.policy != UNIFORM;
+        let rivals = self.lines.iter().filter(|line| is_rival(line));
+        let lowest = rivals.filter_map(&of).min_by(f64::total_cmp);
+        is_rival(line) && lowest.is_some() && of(line) == lowest
+    }
+
+    /// Whether a policy has trials that some other policy lacks, so that it is compared by other numbers than its own means.
+    /// Uniform has 100 by any trials.
+    pub fn has_more_trials(&self, line: &PolicyLine) -> bool {
+        let has_more = |(cell, n_common): (&Cell, &usize)| cell.ours.is_some_and(|ours| ours.n > *n_common);
+        self.metric.is_normalized()
+            && line.policy != UNIFORM
+            && line.cells.iter().zip(&self.n_common).any(has_more)
     }
 
     /// How many trials ranks and the best are found by, e.g. `20` or `1 to 50`.
@@ -163,12 +189,13 @@ impl Table {
             }
         }
         for (line, ranks) in self.lines.iter_mut().zip(ranks_of) {
-            let over_problems = |of: fn(&Cell) -> Option<f64>| {
+            let over_problems = |of: &dyn Fn(&Cell) -> Option<f64>| {
                 let values: Option<Vec<f64>> = line.cells.iter().map(of).collect();
-                values.map(|values| mean(&values))
+                values.filter(|values| !values.is_empty()).map(|values| mean(&values))
             };
-            let own = over_problems(|cell| cell.ours.map(|ours| ours.mean));
-            let common = over_problems(|cell| cell.common);
+            let metric = self.metric;
+            let own = over_problems(&|cell: &Cell| cell.value(metric));
+            let common = over_problems(&|cell: &Cell| cell.common);
             line.mean_rank = (ranks.len() == self.problems.len()).then(|| mean(&ranks));
             (line.mean_value, line.common_value) = (own, common);
         }
@@ -183,23 +210,20 @@ impl Table {
                  lower is better."
             ),
         }];
+        words.push(match self.metric {
+            Metric::Runtime => "Median ± standard deviation (sd) over n trials; se is sd/√n. Other work on the machine makes \
+                                single trials longer, which moves the median least. Uniform is ranked, but not marked as best."
+                .to_owned(),
+            _ => "Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.".to_owned(),
+        });
         words.push(
-            "Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.".to_owned(),
+            "Mean rank and mean value are over the problems shown, ranks among the policies shown."
+                .to_owned(),
         );
-        if self.metric.is_normalized() {
-            words.push(
-                "Mean rank and mean value are over the problems shown, ranks among the policies shown."
-                    .to_owned(),
-            );
-        }
-        let has_more = |line: &PolicyLine| {
-            let mut counts = line.cells.iter().zip(&self.n_common);
-            counts.any(|(cell, n_common)| cell.ours.is_some_and(|ours| ours.n > *n_common))
-        };
-        let mut others = self.lines.iter().filter(|line| line.policy != UNIFORM);
-        if self.metric.is_normalized() && others.any(has_more) {
+        if self.lines.iter().any(|line| self.has_more_trials(line)) {
             words.push(format!(
-                "Ranks and the best of a column are by the trials that all policies have in common, {} on a problem.",
+                "Ranks and the best of a column are by the trials that all policies have in common, {} on a problem; where a \
+                 policy has more, its means over those stand by themselves.",
                 self.common_in_words()
             ));
         }
@@ -219,9 +243,9 @@ impl Table {
     }
 }
 
-fn lowest(values: impl Iterator<Item = f64>) -> Option<f64> {
-    values.min_by(f64::total_cmp)
-}
+/// What is said where nothing can be normalized.
+pub(crate) const NO_UNIFORM: &str = "There is no trial of `uniform`, by whose regret all others are measured: run the same \
+                                     command with `uniform` among its policies.";
 
 /// Each name once: those with a place by their place, the others after them.
 fn in_order<'a>(
@@ -285,7 +309,7 @@ fn compare(
 ) -> usize {
     if !metric.is_normalized() {
         for cell in lines.iter_mut().map(|line| &mut line.cells[place]) {
-            cell.common = cell.ours.map(|ours| ours.mean);
+            cell.common = cell.value(metric);
         }
         return lines.iter().filter_map(|line| Some(line.cells[place].ours?.n)).min().unwrap_or(0);
     }

@@ -7,24 +7,9 @@ pub(super) fn render(table: &Table) -> String {
     let mut out = String::new();
     let mut blocks: Vec<(String, Vec<Vec<String>>)> = Vec::new();
     for (problem_idx, problem) in table.problems.iter().enumerate() {
-        let has_paper = table.lines.iter().any(|line| line.cells[problem_idx].paper.is_some());
-        let columns = match (has_paper, table.metric.is_normalized()) {
-            (false, _) => &COLUMNS[..5],
-            // The paper's seconds come without ±.
-            (true, false) => &COLUMNS[..6],
-            (true, true) => &COLUMNS[..],
-        };
-        let mut lines = vec![columns.iter().map(|&column| column.to_owned()).collect()];
-        for line in &table.lines {
-            let mut cells = cells(table, &line.policy, &line.cells[problem_idx]);
-            cells.truncate(columns.len());
-            lines.push(cells);
-        }
-        blocks.push((problem.clone(), lines));
+        blocks.push((problem.clone(), of_problem(table, problem_idx)));
     }
-    if table.metric.is_normalized() {
-        blocks.push(overall(table));
-    }
+    blocks.push(overall(table));
     for (title, lines) in blocks {
         out.push_str(&format!("{title}\n{}\n", aligned(&lines)));
     }
@@ -38,7 +23,26 @@ pub(super) fn render(table: &Table) -> String {
     out
 }
 
-const COLUMNS: [&str; 8] = ["policy", "mean", "± sd", "se", "n", "paper", "±", "diff/±"];
+/// A header, and a line for each policy; columns in which nothing stands are left out.
+fn of_problem(table: &Table, problem: usize) -> Vec<Vec<String>> {
+    let has_paper = table.lines.iter().any(|line| line.cells[problem].paper.is_some());
+    // The paper's seconds come without ±.
+    let has_spread = has_paper && table.metric.is_normalized();
+    let n_common = table.n_common[problem];
+    let has_common = table.lines.iter().any(|line| {
+        table.has_more_trials(line) && line.cells[problem].ours.is_some_and(|ours| ours.n > n_common)
+    });
+    let in_common = format!("in common ({n_common})");
+    let center = if table.metric.is_normalized() { "mean" } else { "median" };
+    let header = ["policy", center, "± sd", "se", "n", &in_common, "paper", "±", "diff/±"];
+    let is_shown = [true, true, true, true, true, has_common, has_paper, has_spread, has_spread];
+    let shown = |cells: Vec<String>| -> Vec<String> {
+        cells.into_iter().zip(is_shown).filter_map(|(cell, is_shown)| is_shown.then_some(cell)).collect()
+    };
+    let header = header.map(str::to_owned).to_vec();
+    let lines = table.lines.iter().map(|line| cells(table, &line.policy, &line.cells[problem]));
+    std::iter::once(header).chain(lines).map(shown).collect()
+}
 
 fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
     let show = |value| optional(table.metric, value);
@@ -48,10 +52,11 @@ fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
     let ours = cell.ours;
     vec![
         policy.to_owned(),
-        show(ours.map(|ours| ours.mean)),
+        show(cell.value(table.metric)),
         spread(ours.and_then(|ours| ours.sd)),
         show(ours.and_then(|ours| ours.se())),
         ours.map_or(0, |ours| ours.n).to_string(),
+        show(cell.common),
         show(cell.paper.map(|paper| paper.mean)),
         spread(cell.paper.and_then(|paper| paper.plus_minus)),
         cell.difference().map_or_else(|| DASH.to_owned(), |difference| format!("{difference:+.2}")),
@@ -59,7 +64,11 @@ fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
 }
 
 fn overall(table: &Table) -> (String, Vec<Vec<String>>) {
+    let has_common = table.lines.iter().any(|line| table.has_more_trials(line));
     let mut header = vec!["policy", "mean rank", "mean value"];
+    if has_common {
+        header.push("in common");
+    }
     if table.has_paper_overall {
         header.extend(["paper rank", "paper value"]);
     }
@@ -70,6 +79,9 @@ fn overall(table: &Table) -> (String, Vec<Vec<String>>) {
             optional(table.metric, line.mean_rank),
             optional(table.metric, line.mean_value),
         ];
+        if has_common {
+            cells.push(optional(table.metric, line.common_value));
+        }
         if table.has_paper_overall {
             let rank = line.paper.map(|paper| format!("{} of {}", paper.mean_rank, paper.ranked));
             cells.push(rank.unwrap_or_else(|| optional(table.metric, None)));

@@ -66,11 +66,25 @@ fn several_runs_are_compared_in_one_report() {
     assert!(desk.path("both/figures/regret.png").exists());
 }
 
+/// A page over a part of what was asked for does not look like the end.
+#[test]
+fn a_run_that_has_not_ended_is_called_unfinished() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --out out").ok();
+    assert!(!desk.read("out/report.html").contains("Unfinished"));
+    let trials = desk.read("out/trials.csv");
+    let without_last = trials.trim_end().rsplit_once('\n').unwrap().0;
+    desk.write("out/trials.csv", format!("{without_last}\n"));
+    desk.locus(["report", "out"]).ok();
+    let expected = "Unfinished: out has 3 of the 4 trials asked for, and nobody is at work on it.";
+    assert!(desk.read("out/report.html").contains(expected));
+}
+
 #[test]
 fn what_cannot_be_read_is_said() {
     let desk = Desk::new();
     desk.locus(["report"]).refused(&["required"]);
-    desk.locus(["report", "nowhere"]).refused(&["`nowhere` holds no trials.csv; expected a folder that"]);
+    desk.locus(["report", "nowhere"]).refused(&["there is no folder `nowhere`; expected a folder that"]);
     desk.write("empty/readme", "");
     desk.locus(["report", "empty"]).refused(&["`empty` holds no trials.csv"]);
     desk.tiny_bench("--problems linear --out out").ok();
@@ -78,7 +92,7 @@ fn what_cannot_be_read_is_said() {
     fs::remove_file(desk.path("out/run.json")).unwrap();
     let said = desk.locus(["report", "out"]).ok();
     assert!(said.stderr.contains("warning: `out` holds no run.json"), "{}", said.stderr);
-    assert!(said.stderr.contains("warning: the curves of 4 of 4 trials cannot be read"), "{}", said.stderr);
+    assert!(said.stderr.contains("warning: `out` holds no folder curves"), "{}", said.stderr);
     // Where nothing can be written, nothing was wrong with the command.
     desk.write("file", "");
     let said = desk.locus(["report", "out", "--output", "file/page"]);

@@ -26,10 +26,10 @@ fn every_metric_in_every_format() {
     ] {
         let show = |format| table(&desk, &format!("out --metric {metric} --format {format}"));
         let text = show("text");
-        for part in [title, paper, "wheel\n", "linear\n", "± sd", "lin-full-post", "se", "paper"] {
+        for part in [title, paper, "wheel\n", "linear\n", "± sd", "lin-full-post", "se", "paper", "mean rank"]
+        {
             assert!(text.contains(part), "expected {part:?} in {text}");
         }
-        assert_eq!(text.contains("mean rank"), metric != "runtime", "{text}");
         let markdown = show("markdown");
         assert!(markdown.starts_with("| policy |") && markdown.contains("\n| --- |"), "{markdown}");
         assert!(markdown.contains(title) && markdown.contains(paper), "{markdown}");
@@ -37,10 +37,13 @@ fn every_metric_in_every_format() {
         assert!(latex.starts_with("\\begin{table}") && latex.ends_with("\\end{table}\n"), "{latex}");
         assert!(latex.contains(title) && latex.contains(paper), "{latex}");
         let csv = show("csv");
-        assert!(csv.starts_with("metric,policy,problem,mean,sd,se,n,paper_mean,paper_pm\n"), "{csv}");
+        assert!(
+            csv.starts_with("metric,policy,problem,mean,median,sd,se,n,common_mean,common_n,paper_mean,"),
+            "{csv}"
+        );
         for (policy, problem) in [("uniform", "wheel"), ("lin-full-post", "linear")] {
             let row = csv.lines().find(|line| line.starts_with(&format!("{metric},{policy},{problem},")));
-            assert_eq!(row.expect("a row for each").split(',').nth(6), Some("3"), "{csv}");
+            assert_eq!(row.expect("a row for each").split(',').nth(7), Some("3"), "{csv}");
         }
         assert!(csv.contains(paper.trim_end_matches(".00")), "{csv}");
     }
@@ -124,7 +127,7 @@ fn neither_data_nor_the_other_files_are_needed() {
 #[test]
 fn a_folder_without_trials_is_a_clear_error() {
     let desk = Desk::new();
-    desk.locus(["table", "nowhere"]).refused(&["`nowhere` holds no trials.csv", "`locus bench --out`"]);
+    desk.locus(["table", "nowhere"]).refused(&["there is no folder `nowhere`", "`locus bench --out`"]);
     fs::create_dir(desk.path("empty")).unwrap();
     desk.locus(["table", "empty"]).refused(&["`empty` holds no trials.csv"]);
     desk.tiny_bench("--problems linear --out out").ok();

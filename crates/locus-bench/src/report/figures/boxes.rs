@@ -5,7 +5,7 @@ use crate::experiment::UNIFORM;
 use crate::report::svg::{Axis, BoxSummary, Panel};
 use crate::summary::mean;
 
-const NAME_WIDTH: f64 = 150.0;
+const NAME_WIDTH: f64 = 172.0;
 
 pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let policies: Vec<usize> =
@@ -28,7 +28,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let title = "Normalized cumulative regret of every trial";
     let mut canvas = scene.canvas("boxes", grid.bottom(problems.len()) + 44.0, title);
     let names: Vec<String> =
-        policies.iter().rev().map(|&policy| cut(&scene.policies[policy], 10.5, NAME_WIDTH - 10.0)).collect();
+        policies.iter().rev().map(|&policy| cut(&scene.labels[policy], 10.5, NAME_WIDTH - 10.0)).collect();
     for (index, problem) in problems.iter().enumerate() {
         let boxes: Vec<(usize, BoxSummary)> = policies
             .iter()
@@ -63,7 +63,8 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         }
         panel.frame(&mut canvas);
     }
-    let caption = "Each policy over its own trials, in percent of Uniform's mean over them. Box: quartiles and median; \
+    let caption = "Each policy over its own trials (in brackets how many, where policies differ in that), in percent of \
+                   Uniform's mean over them; the comparison of pairs is by common trials. Box: quartiles and median; \
                    whiskers: the farthest trials within 1.5 × the box's length; circles: trials beyond; diamond: the mean. \
                    Uniform, 100 on average, is left out. Every panel has its own scale."
         .to_owned();

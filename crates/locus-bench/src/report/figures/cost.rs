@@ -2,19 +2,19 @@
 
 use super::{Figure, Scene, WIDTH, cut};
 use crate::experiment::UNIFORM;
-use crate::report::svg::{Anchor, Area, Axis, Panel, TextStyle, text_width};
-use crate::summary::mean;
+use crate::report::svg::{Anchor, Area, Axis, FAINT, Panel, Stroke, TextStyle, text_width};
 
 const TEXT: TextStyle = TextStyle::new(12.0);
 
 pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
+    let is_by_common = !scene.cumulative.n_common.contains(&0);
     let points: Vec<(usize, f64, f64)> = (0..scene.policies.len())
         .filter(|&policy| scene.policies[policy] != UNIFORM)
         .filter_map(|policy| {
-            let seconds: Option<Vec<f64>> =
-                scene.runtime.lines[policy].cells.iter().map(|cell| Some(cell.ours?.median)).collect();
-            let seconds = mean(&seconds.filter(|seconds| !seconds.is_empty())?);
-            (seconds > 0.0).then_some((policy, seconds, scene.cumulative.lines[policy].mean_value?))
+            let seconds = scene.runtime.lines[policy].mean_value.filter(|seconds| *seconds > 0.0)?;
+            let line = &scene.cumulative.lines[policy];
+            let regret = if is_by_common { line.common_value } else { line.mean_value };
+            Some((policy, seconds, regret?))
         })
         .collect();
     if points.is_empty() {
@@ -56,14 +56,28 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         canvas.marker(center, look.marker, 11.0, look.color);
         let name = cut(&scene.policies[policy], TEXT.size, 360.0);
         let (place, area) = free_place(&name, center, &panel.area, &taken);
+        // A name that stands farther off, or beside another point, is led to its own.
+        let near = Area { x: center.0 - 14.0, y: center.1 - 14.0, width: 28.0, height: 28.0 };
+        let has_neighbor = marks.iter().filter(|other| other.overlaps(&near)).count() > 1;
+        if has_neighbor || !area.overlaps(&near) {
+            let end = (center.0.clamp(area.x, area.right()), center.1.clamp(area.y, area.bottom()));
+            canvas.line(center, end, &Stroke::solid(FAINT, 0.8));
+        }
         taken.push(area);
         canvas.text(place, &name, TEXT.anchored(Anchor::Start));
     }
     panel.frame(&mut canvas);
-    let caption = "Down and to the left is better. Mean value of the table above (over each policy's own trials) against the \
-                   median seconds of a trial, averaged over all problems; policies that miss a problem are not shown, nor is \
-                   Uniform (100 at almost no time). Seconds are of the machine below, which may have had other work."
-        .to_owned();
+    let trials = match is_by_common {
+        true => {
+            format!("the trials that all policies have in common, {}", scene.cumulative.common_in_words())
+        }
+        false => "each policy's own trials, since none is common to all".to_owned(),
+    };
+    let caption = format!(
+        "Down and to the left is better. Mean normalized regret over all problems, by {trials}, against the median seconds of a \
+         trial, averaged over all problems; policies that miss a problem are not shown, nor is Uniform (100 at almost no time). \
+         Seconds are of the machine below, which may have had other work."
+    );
     Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })
 }
 

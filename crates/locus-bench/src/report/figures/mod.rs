@@ -12,7 +12,7 @@ use super::compare::{Ranking, Values};
 use super::curves::Curves;
 use super::look::{Look, looks};
 use super::svg::{Area, Canvas};
-use crate::summary::Table;
+use crate::summary::{PolicyLine, Table};
 
 /// How wide all figures are.
 pub(super) const WIDTH: f64 = 1120.0;
@@ -36,6 +36,8 @@ pub(super) struct Scene<'a> {
     pub(super) ranking: Option<&'a Ranking>,
     /// In the order of the tables.
     pub(super) policies: Vec<String>,
+    /// What figures over each policy's own trials call them: with their number, where policies differ in it.
+    pub(super) labels: Vec<String>,
     pub(super) looks: Vec<Look>,
     /// Precedes ids where a page shows several groups.
     pub(super) prefix: String,
@@ -56,7 +58,8 @@ impl<'a> Scene<'a> {
         let (cumulative, runtime) = tables;
         let policies: Vec<String> = cumulative.lines.iter().map(|line| line.policy.clone()).collect();
         let looks = looks(&policies);
-        Self { group, curves, cumulative, runtime, values, ranking, policies, looks, prefix }
+        let labels = labels(cumulative);
+        Self { group, curves, cumulative, runtime, values, ranking, policies, labels, looks, prefix }
     }
 
     /// All that can be drawn.
@@ -82,6 +85,26 @@ impl<'a> Scene<'a> {
         let has_curves = |problem: &&String| self.curves.of.keys().any(|(_, of)| of == *problem);
         self.problems().iter().filter(has_curves).collect()
     }
+}
+
+/// The policies' names, with the numbers of their trials where those differ: `lu-sivi (20)`, `bbb (3–50)`.
+fn labels(table: &Table) -> Vec<String> {
+    let counts = |line: &PolicyLine| -> Vec<usize> {
+        line.cells.iter().filter_map(|cell| Some(cell.ours?.n)).collect()
+    };
+    let all: Vec<usize> = table.lines.iter().flat_map(counts).collect();
+    let is_told = all.iter().any(|n| Some(n) != all.first());
+    let label = |line: &PolicyLine| {
+        let counts = counts(line);
+        match (counts.iter().min(), counts.iter().max()) {
+            (Some(fewest), Some(most)) if is_told && fewest < most => {
+                format!("{} ({fewest}–{most})", line.policy)
+            }
+            (Some(n), Some(_)) if is_told => format!("{} ({n})", line.policy),
+            _ => line.policy.clone(),
+        }
+    };
+    table.lines.iter().map(label).collect()
 }
 
 /// Equal panels in rows.

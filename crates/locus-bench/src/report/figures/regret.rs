@@ -12,7 +12,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let width = (WIDTH - 76.0) / columns as f64 - 46.0;
     let grid = Grid { columns, left: 76.0, gap: 46.0, panel: (width, 190.0), top: 34.0, row_gap: 66.0 };
     let bottom = grid.bottom(problems.len()) + 52.0;
-    let height = bottom + legend_height(&scene.policies, WIDTH - 96.0) + 8.0;
+    let height = bottom + legend_height(&scene.labels, WIDTH - 96.0) + 8.0;
     let title = "Cumulative regret over steps";
     let mut canvas = scene.canvas("regret", height, title);
     let mut is_cut = false;
@@ -66,9 +66,9 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     if problems.is_empty() {
         return None;
     }
-    legend(&mut canvas, &scene.policies, &scene.looks, (76.0, bottom), WIDTH - 96.0);
+    legend(&mut canvas, &scene.labels, &scene.looks, (76.0, bottom), WIDTH - 96.0);
     let mut caption =
-        "Mean over each policy's own trials (the table says how many); the band is ± one standard error. Lower is better.".to_owned();
+        "Mean over each policy's own trials (in brackets how many, where policies differ in that); the band is ± one standard error. Lower is better.".to_owned();
     if is_cut {
         caption.push_str(" Uniform's line is cut off where it would press the others together; the panel says where it ends.");
     }

@@ -13,10 +13,7 @@ pub(super) fn render(shown: &ShownTable, prefix: &str) -> String {
         "{}<div class=\"scroll\"><table class=\"sortable\" id=\"{id}\">\n<thead><tr>",
         copies(table, &id)
     );
-    let mut header = vec!["policy".to_owned()];
-    if table.metric.is_normalized() {
-        header.extend(["mean rank".to_owned(), "mean value".to_owned()]);
-    }
+    let mut header = ["policy", "mean rank", "mean value"].map(str::to_owned).to_vec();
     header.extend(table.problems.iter().cloned());
     for title in header {
         html.push_str(&format!(
@@ -50,41 +47,52 @@ fn row(table: &Table, line: &PolicyLine) -> String {
         Metric::Runtime => "<small class=\"paper\">paper</small>",
         _ => "<small class=\"paper\">paper (difference)</small>",
     };
+    let has_more = table.has_more_trials(line);
+    let in_common = if has_more { "<small class=\"common\">in common (n)</small>" } else { "" };
     let mut html = format!(
-        "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code><small>se (n)</small>{compared}</th>",
+        "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code><small>se (n)</small>{in_common}{compared}</th>",
         escaped(&line.policy)
     );
-    if table.metric.is_normalized() {
-        let paper = line.paper.filter(|_| table.has_paper_overall);
-        let rank = paper.map(|paper| format!("{} of {}", paper.mean_rank, paper.ranked));
-        html.push_str(&overall(table, line.mean_rank, table.has_best_rank(line), rank));
-        let value = paper.map(|paper| number(table.metric, paper.mean_value));
-        html.push_str(&overall(table, line.mean_value, table.has_best_value(line), value));
-    }
-    for (problem, cell) in line.cells.iter().enumerate() {
-        html.push_str(&cell_html(table.metric, cell, table.is_best(line, problem)));
+    // Every line of a row's cells stands at the height of its title.
+    let common = |text: String| has_more.then(|| format!("<small class=\"common\">{text}</small>"));
+    let paper = line.paper.filter(|_| table.has_paper_overall);
+    let rank = paper.map(|paper| format!("{} of {}", paper.mean_rank, paper.ranked));
+    let below = common("&nbsp;".to_owned()).unwrap_or_default();
+    html.push_str(&overall(table, line.mean_rank, table.has_best_rank(line), below, rank));
+    let value = paper.map(|paper| shown(table.metric, paper.mean_value));
+    let below = common(optional(table.metric, line.common_value)).unwrap_or_default();
+    html.push_str(&overall(table, line.mean_value, table.has_best_value(line), below, value));
+    for (problem, (cell, n_common)) in line.cells.iter().zip(&table.n_common).enumerate() {
+        let text = cell.common.map(|mean| format!("{} ({n_common})", shown(table.metric, mean)));
+        let below = common(text.unwrap_or_else(|| "&nbsp;".to_owned())).unwrap_or_default();
+        html.push_str(&cell_html(table.metric, cell, table.is_best(line, problem), &below));
     }
     html.push_str("</tr>\n");
     html
 }
 
-fn overall(table: &Table, ours: Option<f64>, is_best: bool, paper: Option<String>) -> String {
-    let paper = paper.map(|paper| format!("<small class=\"paper\">{paper}</small>")).unwrap_or_default();
-    let text = optional(table.metric, ours);
-    format!("<td{}{}><b>{text}</b><small>&nbsp;</small>{paper}</td>", sort_key(ours), class(is_best))
+/// A number as HTML.
+fn shown(metric: Metric, value: f64) -> String {
+    escaped(&number(metric, value))
 }
 
-fn cell_html(metric: Metric, cell: &Cell, is_best: bool) -> String {
-    let Some(ours) = cell.ours else {
-        return format!("<td><b>–</b><small>&nbsp;</small>{}</td>", paper_html(metric, cell));
+fn overall(table: &Table, ours: Option<f64>, is_best: bool, below: String, paper: Option<String>) -> String {
+    let paper = paper.map(|paper| format!("<small class=\"paper\">{paper}</small>")).unwrap_or_default();
+    let text = escaped(&optional(table.metric, ours));
+    format!("<td{}{}><b>{text}</b><small>&nbsp;</small>{below}{paper}</td>", sort_key(ours), class(is_best))
+}
+
+fn cell_html(metric: Metric, cell: &Cell, is_best: bool, below: &str) -> String {
+    let (Some(ours), Some(value)) = (cell.ours, cell.value(metric)) else {
+        return format!("<td><b>–</b><small>&nbsp;</small>{below}{}</td>", paper_html(metric, cell));
     };
-    let spread = ours.sd.map(|sd| format!(" ± {}", number(metric, sd))).unwrap_or_default();
-    let error = ours.se().map(|se| format!("{} ", number(metric, se))).unwrap_or_default();
+    let spread = ours.sd.map(|sd| format!(" ± {}", shown(metric, sd))).unwrap_or_default();
+    let error = ours.se().map(|se| format!("{} ", shown(metric, se))).unwrap_or_default();
     format!(
-        "<td{}{}><b>{}</b>{spread}<small>{error}({})</small>{}</td>",
-        sort_key(Some(ours.mean)),
+        "<td{}{}><b>{}</b>{spread}<small>{error}({})</small>{below}{}</td>",
+        sort_key(Some(value)),
         class(is_best),
-        number(metric, ours.mean),
+        shown(metric, value),
         ours.n,
         paper_html(metric, cell)
     )
@@ -92,13 +100,13 @@ fn cell_html(metric: Metric, cell: &Cell, is_best: bool) -> String {
 
 fn paper_html(metric: Metric, cell: &Cell) -> String {
     let Some(paper) = cell.paper else { return String::new() };
-    let spread = paper.plus_minus.map(|spread| format!(" ± {}", number(metric, spread))).unwrap_or_default();
+    let spread = paper.plus_minus.map(|spread| format!(" ± {}", shown(metric, spread))).unwrap_or_default();
     let difference = cell.difference().map_or(String::new(), |difference| {
         // SPEC: a lower mean agrees too.
         let class = if difference <= 1.0 { "agrees" } else { "differs" };
         format!(" <span class=\"{class}\">({})</span>", signed(difference))
     });
-    format!("<small class=\"paper\">{}{spread}{difference}</small>", number(metric, paper.mean))
+    format!("<small class=\"paper\">{}{spread}{difference}</small>", shown(metric, paper.mean))
 }
 
 fn sort_key(value: Option<f64>) -> String {
@@ -153,6 +161,12 @@ pub(super) fn answer(section: &Section) -> String {
             table.common_in_words(),
             if table.problems.len() == 1 { "" } else { " on each problem" },
         ));
+    } else if table.n_common.contains(&0) {
+        sentences.push(
+            "No trial is common to all policies on every problem, so none is called the best over all; the comparison of \
+             pairs, each over the trials that both have, tells more."
+                .to_owned(),
+        );
     }
     let wins = |line: &PolicyLine| -> Vec<&str> {
         let cells = line
