@@ -235,9 +235,9 @@ fn unfinished(folders: &[RunFolder]) -> Option<String> {
 }
 
 fn curve_warnings(group: &Group, curves: &Curves) -> Vec<String> {
-    /// More would hide other warnings; of so many more the names are told.
+    /// More would hide other warnings; of so many more the names are told, so that they can be run again one by one.
     const SHOWN: usize = 5;
-    const NAMED: usize = 100;
+    const NAMED: usize = 40;
     let mut warnings = Vec::new();
     // Rows are kept without their curves where those would be too large: nothing is wrong with such a folder.
     let has_curves = |folder: &RunFolder| folder.out.join(CURVES_FOLDER).is_dir();
@@ -259,11 +259,11 @@ fn curve_warnings(group: &Group, curves: &Curves) -> Vec<String> {
         curves.n_expected
     ));
     warnings.extend(damaged.iter().take(SHOWN).map(|trial| format!("{}: {}", trial.id, trial.error)));
-    if damaged.len() > SHOWN {
-        let named = damaged.iter().skip(SHOWN).take(NAMED).map(|trial| trial.id.to_string());
-        let more = damaged.len().saturating_sub(SHOWN + NAMED);
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        warnings.push(format!("and so of {}{more}", named.collect::<Vec<_>>().join("; ")));
+    let others: Vec<String> = damaged.iter().skip(SHOWN).map(|trial| trial.id.to_string()).collect();
+    match others.len() {
+        0 => {}
+        1..=NAMED => warnings.push(format!("and so of {}", others.join("; "))),
+        n => warnings.push(format!("and so of {n} more trials")),
     }
     warnings
 }

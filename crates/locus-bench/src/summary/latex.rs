@@ -31,7 +31,7 @@ pub(super) fn render(table: &Table) -> String {
 }
 
 /// TeX's own letters, and the few that we use beyond ASCII.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -33,6 +33,6 @@ pub(super) fn render(table: &Table) -> String {
     out
 }
 
-fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace('|', "\\|")
 }

@@ -19,6 +19,8 @@ use std::str::FromStr;
 use crate::Error;
 use crate::record::{SUMMARY_FILE, read_trials, replace_file};
 
+pub(crate) use latex::escaped as latex_escaped;
+pub(crate) use markdown::escaped as markdown_escaped;
 pub(crate) use number::{number, optional, signed};
 pub use statistics::Statistics;
 pub(crate) use statistics::{mean, quantile, ranks};

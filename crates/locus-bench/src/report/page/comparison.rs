@@ -1,7 +1,10 @@
 //! Policies against each other as HTML: one table for each policy that the others are compared with.
 
+mod copy;
+
+use super::tables::copies;
 use crate::report::Section;
-use crate::report::compare::{CONFIDENCE, Paired, overall};
+use crate::report::compare::{CONFIDENCE, Paired, PairedOverall, overall};
 use crate::report::figures::Figure;
 use crate::report::svg::escaped;
 use crate::summary::signed;
@@ -24,8 +27,8 @@ pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
     for (index, reference) in policies.iter().enumerate() {
         let hidden = if index == shown { "" } else { " hidden" };
         html.push_str(&format!(
-            "<div id=\"{id}-{index}\" class=\"scroll against\"{hidden}>{}</div>\n",
-            table(section, reference)
+            "<div id=\"{id}-{index}\"{hidden}>{}</div>\n",
+            table(section, reference, &format!("{id}-{index}"))
         ));
     }
     html.push_str(&format!(
@@ -47,37 +50,56 @@ pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
     html
 }
 
-fn table(section: &Section, reference: &str) -> String {
-    let mut html = format!(
-        "<table class=\"sortable\"><caption>against <code>{}</code></caption>\n<thead><tr>",
+fn table(section: &Section, reference: &str, id: &str) -> String {
+    let lines: Vec<Line<'_>> = section
+        .policies
+        .iter()
+        .filter(|policy| *policy != reference)
+        .map(|policy| Line::new(section, policy, reference))
+        .collect();
+    let texts = copy::FORMATS.map(|format| copy::render(&lines, reference, &section.problems, format));
+    let mut html = copies(id, texts);
+    html.push_str(&format!(
+        "<div class=\"scroll against\"><table class=\"sortable\"><caption>against <code>{}</code></caption>\n<thead><tr>",
         escaped(reference)
-    );
+    ));
     let titles = ["policy", "all problems"].into_iter().chain(section.problems.iter().map(String::as_str));
     for title in titles {
         html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{}</button></th>", escaped(title)));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
-    for policy in section.policies.iter().filter(|policy| *policy != reference) {
-        let pairs: Vec<Option<Paired>> = section
-            .problems
-            .iter()
-            .map(|problem| section.values.paired(policy, reference, problem))
-            .collect();
+    for line in &lines {
         html.push_str(&format!(
             "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code></th>",
-            escaped(policy)
+            escaped(line.policy)
         ));
-        html.push_str(&overall_cell(&pairs));
-        pairs.iter().for_each(|paired| html.push_str(&cell(paired.as_ref())));
+        html.push_str(&overall_cell(line));
+        line.pairs.iter().for_each(|paired| html.push_str(&cell(paired.as_ref())));
         html.push_str("</tr>\n");
     }
-    html.push_str("</tbody></table>");
+    html.push_str("</tbody></table></div>");
     html
 }
 
-fn overall_cell(pairs: &[Option<Paired>]) -> String {
-    let complete: Option<Vec<Paired>> = pairs.iter().copied().collect();
-    let Some(overall) = complete.as_deref().and_then(overall) else { return "<td>–</td>".to_owned() };
+/// A policy against another, problem by problem.
+struct Line<'a> {
+    policy: &'a str,
+    pairs: Vec<Option<Paired>>,
+    /// Needs common trials on every problem.
+    overall: Option<PairedOverall>,
+}
+
+impl<'a> Line<'a> {
+    fn new(section: &Section, policy: &'a str, reference: &str) -> Self {
+        let paired = |problem: &String| section.values.paired(policy, reference, problem);
+        let pairs: Vec<Option<Paired>> = section.problems.iter().map(paired).collect();
+        let complete: Option<Vec<Paired>> = pairs.iter().copied().collect();
+        Self { policy, pairs, overall: complete.as_deref().and_then(overall) }
+    }
+}
+
+fn overall_cell(Line { pairs, overall, .. }: &Line<'_>) -> String {
+    let Some(overall) = overall else { return "<td>–</td>".to_owned() };
     let better = pairs.iter().flatten().filter(|paired| paired.verdict() < 0).count();
     let worse = pairs.iter().flatten().filter(|paired| paired.verdict() > 0).count();
     let verdict = match overall.interval {

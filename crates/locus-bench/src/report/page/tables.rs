@@ -11,7 +11,7 @@ pub(super) fn render(shown: &ShownTable, prefix: &str) -> String {
     let id = format!("{prefix}table-{}", shown.id);
     let mut html = format!(
         "{}<div class=\"scroll\"><table class=\"sortable\" id=\"{id}\">\n<thead><tr>",
-        copies(table, &id)
+        copies(&id, [Format::Markdown, Format::Csv, Format::Latex].map(|format| table.render(format)))
     );
     let mut header = ["policy", "mean rank", "mean value"].map(str::to_owned).to_vec();
     header.extend(table.problems.iter().cloned());
@@ -117,15 +117,15 @@ fn class(is_best: bool) -> &'static str {
     if is_best { " class=\"best\"" } else { "" }
 }
 
-/// Buttons that copy the table, and what they copy.
-fn copies(table: &Table, id: &str) -> String {
+/// Buttons that copy the table called `id`, and what they copy: Markdown, CSV and LaTeX.
+pub(super) fn copies(id: &str, texts: [String; 3]) -> String {
     let mut html = String::from("<div class=\"copies\">copy as ");
-    for (format, name) in [(Format::Markdown, "Markdown"), (Format::Csv, "CSV"), (Format::Latex, "LaTeX")] {
+    for (text, name) in texts.iter().zip(["Markdown", "CSV", "LaTeX"]) {
         let target = format!("{id}-{}", name.to_lowercase());
         html.push_str(&format!(
             "<button type=\"button\" data-copy=\"{target}\">{name}</button><textarea id=\"{target}\" hidden readonly \
              aria-label=\"the table as {name}\">\n{}</textarea> ",
-            escaped(&table.render(format))
+            escaped(text)
         ));
     }
     html.push_str("<span class=\"copied\" role=\"status\"></span></div>\n");
