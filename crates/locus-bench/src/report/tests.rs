@@ -280,12 +280,16 @@ fn without_uniform_one_sentence_says_so() {
     let out = run_in(folder.path(), "run");
     let trials = fs::read_to_string(out.join("trials.csv")).unwrap();
     let others: Vec<&str> = trials.lines().filter(|line| !line.contains(",uniform,")).collect();
-    fs::write(out.join("trials.csv"), others.join("\n") + "\n").unwrap();
+    let failed = format!("wheel,bbb,0,0,{STEPS},,,,,,0.1.0,broke down\n");
+    fs::write(out.join("trials.csv"), others.join("\n") + "\n" + &failed).unwrap();
     let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
     assert!(written.warnings.contains(&NO_UNIFORM.to_owned()), "{:?}", written.warnings);
     let (rows, _) = crate::record::read_readable_trials(&out).unwrap();
-    assert_eq!(Table::new(&rows, Metric::Cumulative).notes, [NO_UNIFORM]);
-    assert_eq!(Table::new(&rows, Metric::Runtime).notes, [""; 0]);
+    let notes = Table::new(&rows, Metric::Cumulative).notes;
+    assert_eq!(notes[0], NO_UNIFORM);
+    assert!(notes.contains(&"bbb on wheel: 1 trial failed, not counted.".to_owned()), "{notes:?}");
+    assert!(!notes.iter().any(|note| note.contains("left out")), "{notes:?}");
+    assert!(!Table::new(&rows, Metric::Runtime).notes.contains(&NO_UNIFORM.to_owned()));
 }
 
 #[test]

@@ -119,7 +119,9 @@ impl Table {
         }
         let has_uniform = rows.iter().any(|row| row.id.policy == UNIFORM && row.outcome.is_ok());
         if metric.is_normalized() && !rows.is_empty() && !has_uniform {
-            notes = vec![NO_UNIFORM.to_owned()];
+            // Said once, not of every policy on every problem.
+            notes.retain(|note| !note.ends_with(NO_PARTNER));
+            notes.insert(0, NO_UNIFORM.to_owned());
         }
         let mut columns: Vec<_> = problems.iter().map(|problem| paper::problem_column(problem)).collect();
         columns.sort_unstable();
@@ -161,10 +163,12 @@ impl Table {
         is_rival(line) && lowest.is_some() && of(line) == lowest
     }
 
-    /// Whether a policy has trials that some other policy lacks, so that it is compared by other numbers than its own means.
+    /// Whether a policy is compared by other numbers than its own means, since it has trials that some other policy lacks.
     /// Uniform has 100 by any trials.
     pub fn has_more_trials(&self, line: &PolicyLine) -> bool {
-        let has_more = |(cell, n_common): (&Cell, &usize)| cell.ours.is_some_and(|ours| ours.n > *n_common);
+        let has_more = |(cell, n_common): (&Cell, &usize)| {
+            cell.common.is_some() && cell.ours.is_some_and(|ours| ours.n > *n_common)
+        };
         self.metric.is_normalized()
             && line.policy != UNIFORM
             && line.cells.iter().zip(&self.n_common).any(has_more)
@@ -243,7 +247,9 @@ impl Table {
     }
 }
 
-/// What is said where nothing can be normalized.
+/// What is said of trials that cannot be normalized.
+const NO_PARTNER: &str = "Uniform has no such trial.";
+/// What is said where none can.
 pub(crate) const NO_UNIFORM: &str = "There is no trial of `uniform`, by whose regret all others are measured: run the same \
                                      command with `uniform` among its policies.";
 
@@ -284,7 +290,7 @@ fn statistics(
         with_uniform(rows, metric, policy, problem).into_values().unzip();
     if own.len() < values.len() {
         let left_out = trials_of(values.len() - own.len());
-        notes.push(format!("{policy} on {problem}: {left_out} left out, Uniform has no such trial."));
+        notes.push(format!("{policy} on {problem}: {left_out} left out, {NO_PARTNER}"));
     }
     let uniform_mean = Statistics::of(&partners)?.mean;
     if uniform_mean <= 0.0 {
