@@ -23,7 +23,7 @@ fn it_is_read_as_it_is() {
     assert_eq!(status.stderr, "");
     let report = desk.locus(["report", "old"]).ok();
     assert!(
-        report.stderr.starts_with("warning: the curves of 3 of 3 trials cannot be read"),
+        report.stderr.starts_with("warning: `old` holds no folder curves: its trials are missing from"),
         "{}",
         report.stderr
     );
