@@ -1,7 +1,7 @@
 //! What runs left behind, as one page and its figures.
 //!
-//! [`write_report`] reads what the runs wrote (`trials.csv`, `run.json`, `curves/`, `explore/`) and nothing else: no
-//! policy, no problem, no clock. It may be called while a run goes on, since a row implies its curves. What cannot be
+//! [`write_report`] reads what the runs wrote (`trials.csv`, `run.json`, `curves/`, `explore/`), asks who holds their lock, and
+//! nothing else: no policy, no problem, no clock. It may be called while a run goes on, since a row implies its curves. What cannot be
 //! read is said on the page and in the warnings; the rest is shown.
 //!
 //! ```text
@@ -223,12 +223,13 @@ fn unfinished(folders: &[RunFolder]) -> Option<String> {
         let total = status.standing.total();
         let missing = total.asked.saturating_sub(total.done);
         let at_work = match status.worker {
-            Worker::Process(_) => "a process is at work on it",
-            _ => "nobody is at work on it",
+            Worker::Process(_) => ", and a process is at work on it",
+            Worker::Nobody => ", and nobody is at work on it",
+            Worker::Unknown => "",
         };
         let (name, done, asked) = (&folder.name, total.done, total.asked);
         (missing > 0)
-            .then(|| format!("Unfinished: {name} has {done} of the {asked} trials asked for, and {at_work}."))
+            .then(|| format!("Unfinished: {name} has {done} of the {asked} trials asked for{at_work}."))
     };
     let sentences: Vec<String> = folders.iter().filter_map(of_folder).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))

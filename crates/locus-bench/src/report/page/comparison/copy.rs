@@ -1,6 +1,7 @@
 //! Policies against each other as text, to be copied.
 
 use super::Line;
+use crate::report::compare::CONFIDENCE;
 use crate::summary::{Format, latex_escaped, markdown_escaped, signed};
 
 /// What can be copied, in the order of the buttons.
@@ -26,8 +27,10 @@ pub(super) fn render(lines: &[Line<'_>], reference: &str, problems: &[String], f
         rows.push(row);
     }
     let n_numbers = problems.len() + 1;
-    let words =
-        "Difference of normalized cumulative regret, its 95 % interval, and in how many trials the row wins.";
+    let words = &format!(
+        "Difference of normalized cumulative regret, its {:.0} % interval, and in how many trials the row wins.",
+        CONFIDENCE * 100.0
+    );
     let join = |row: &[String], escaped: fn(&str) -> String, between: &str| -> String {
         row.iter().map(|cell| escaped(cell)).collect::<Vec<_>>().join(between)
     };
