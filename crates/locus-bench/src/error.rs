@@ -249,6 +249,19 @@ pub enum Error {
         /// How many.
         n_folders: usize,
     },
+    /// Folders whose trials cannot stand in one table.
+    #[error(
+        "`{}` and `{}` saw other rounds (another seed, number of steps or data), so that their trials cannot be compared; \
+         `locus report` shows them one after the other",
+        one.display(),
+        other.display()
+    )]
+    OtherRounds {
+        /// A folder.
+        one: PathBuf,
+        /// The first that does not belong to it.
+        other: PathBuf,
+    },
     /// A report over a part of a run would take the place of the whole.
     #[error(
         "a report over a part of a run does not take the place of the whole; say where to write it with --output"

@@ -23,6 +23,8 @@ pub const POLICIES: [&str; 9] = [
 ];
 /// T of all its trials.
 pub const STEPS: usize = 2000;
+/// How many trials its means are of.
+pub const TRIALS: usize = 50;
 
 /// One cell of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]

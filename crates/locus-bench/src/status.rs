@@ -34,8 +34,8 @@ pub struct Status {
     pub warnings: Vec<String>,
 }
 
-/// Reads how far the run in the folder `out` has come. What cannot be read is said in the warnings; an error where the folder
-/// says nothing at all.
+/// Reads how far the run in the folder `out` has come. What cannot be read is said in the warnings; an error where nothing
+/// can be told of its trials.
 pub fn read_status(out: &Path) -> Result<Status, Error> {
     let mut warnings = Vec::new();
     let run = match read_run(out) {
@@ -56,10 +56,6 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
         }
         // A run that has just begun.
         Err(Error::NoTrials { .. }) if run.is_some() => Vec::new(),
-        Err(error @ Error::DamagedTrials { .. }) if run.is_some() => {
-            warnings.push(error.to_string());
-            Vec::new()
-        }
         Err(error) => return Err(error),
     };
     let mut standing = match &run {

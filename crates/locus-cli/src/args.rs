@@ -243,13 +243,17 @@ pub(crate) struct SelectionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
-    /// The run's folder
-    pub(crate) out: PathBuf,
+    /// The run's folder; several are compared as if they were one
+    #[arg(required = true, value_name = "OUT")]
+    pub(crate) outs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
     /// What to compare
     #[arg(long, value_enum, default_value = "cumulative")]
     pub(crate) metric: MetricArg,
+    /// Show how all others differ from this policy, trial by trial, in place of means
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) against: Option<String>,
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FormatArg,

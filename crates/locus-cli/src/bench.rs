@@ -1,4 +1,4 @@
-//! `locus bench` and `locus table`.
+//! `locus bench`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use anyhow::{Context, Result, ensure};
 use locus::{PolicySpec, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
 use locus_bench::problem::{self, Loaded};
-use locus_bench::record::{Selection, TrialRow, read_readable_trials, read_trials, safe_name};
+use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
 
-use crate::args::{BenchArgs, DEFAULT_SUITE, SelectionArgs, TableArgs};
+use crate::args::{BenchArgs, DEFAULT_SUITE, SelectionArgs};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::report;
@@ -60,20 +60,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
         RunOutcome { failed, .. } if !failed.is_empty() => FAILED,
         _ => 0,
     })
-}
-
-/// Shows what a run's folder holds; of a file with damaged lines the rows around them.
-pub(crate) fn table(args: &TableArgs) -> Result<u8> {
-    let (mut rows, damages) = read_readable_trials(&args.out)?;
-    for damage in &damages {
-        tell(&format!("warning: {damage}"));
-    }
-    ensure!(!rows.is_empty(), "no trial in `{}` has ended yet", args.out.display());
-    let selection = selection(&args.selection)?;
-    selection.check(rows.iter())?;
-    selection.retain(&mut rows);
-    print(&Table::new(&rows, args.metric.into()).render(args.format.into()))?;
-    Ok(0)
 }
 
 /// The part of a run that is asked for.
@@ -156,7 +142,7 @@ fn names_problems(args: &BenchArgs) -> bool {
 }
 
 /// A name given twice counts once.
-fn each_once(names: &[String]) -> Vec<String> {
+pub(crate) fn each_once(names: &[String]) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
         if !kept.iter().any(|earlier| earlier == name) {

@@ -16,6 +16,7 @@ mod progress;
 mod report;
 mod screen;
 mod status;
+mod table;
 mod words;
 
 use std::process::ExitCode;
@@ -35,7 +36,7 @@ const INTERRUPTED: u8 = 130;
 fn main() -> ExitCode {
     let code = match Cli::parse().command {
         Command::Bench(args) => bench::run(&args),
-        Command::Table(args) => bench::table(&args),
+        Command::Table(args) => table::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Explore(args) => explore::run(&args),

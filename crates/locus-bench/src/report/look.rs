@@ -25,17 +25,17 @@ impl Look {
 }
 
 /// The looks of these policies. Those of the paper look the same in every report; no two of the first 36 have the same dashes and
-/// marker, nor the same color and dashes.
+/// marker, nor the same color and dashes, and no two of eight the same color.
 pub(super) fn looks(policies: &[String]) -> Vec<Look> {
-    let mut n_others = 0;
+    // Others look like those of the paper that are not there, the ablations first, as long as there are such.
+    let is_absent = |place: &usize| !policies.iter().any(|policy| policy == paper::POLICIES[*place]);
+    let mut free = (1..paper::POLICIES.len()).rev().filter(is_absent).chain(paper::POLICIES.len()..);
     let look = |policy: &String| {
         if policy == UNIFORM {
             return Look { color: "#8a8a8a", dashes: "1 3", marker: Marker::Circle };
         }
-        let place = paper::POLICIES.iter().position(|name| name == policy).unwrap_or_else(|| {
-            n_others += 1;
-            paper::POLICIES.len() + n_others - 1
-        });
+        let own = paper::POLICIES.iter().position(|name| name == policy);
+        let place = own.or_else(|| free.next()).expect("there is always one more");
         // Five kinds of dashes share no factor with seven markers or eight colors, so that they come together again only
         // after 35 or 40 policies.
         let place = place - 1;
@@ -111,5 +111,19 @@ mod tests {
         let in_color: HashSet<String> =
             looks.iter().map(|look| look.color.to_owned() + look.dashes).collect();
         assert_eq!(in_color.len(), policies.len());
+    }
+
+    #[test]
+    fn eight_policies_have_eight_colors_and_those_of_the_paper_their_own() {
+        let mixed =
+            ["uniform", "bbb", "lu-gauss", "lu-sivi", "locus", "lin-pool", "dropout", "boltzmann", "lin-ucb"];
+        let others = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        for policies in [&mixed[..], &others[..]] {
+            let looks = looks(&policies.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            let colors: HashSet<&str> = looks.iter().map(|look| look.color).collect();
+            assert_eq!(colors.len(), policies.len(), "{policies:?}");
+        }
+        let alone = |policy: &str, beside: &str| looks(&[beside.to_owned(), policy.to_owned()])[1].clone();
+        assert_eq!(alone("lu-sivi", "locus"), alone("lu-sivi", "bbb"));
     }
 }

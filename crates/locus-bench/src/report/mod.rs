@@ -17,6 +17,7 @@ mod distribution;
 mod figures;
 mod look;
 mod page;
+mod pairs;
 pub mod svg;
 
 use std::fs;
@@ -36,6 +37,7 @@ use curves::{Curves, Unreadable};
 pub(crate) use figures::cut;
 use figures::{Figure, Scene};
 use page::Embedded;
+pub use pairs::{Down, PairedLine, Pairs};
 
 /// The page, within OUT.
 pub const REPORT_FILE: &str = "report.html";
@@ -183,18 +185,24 @@ fn tables(rows: &[TrialRow], runtime: Table) -> Vec<ShownTable> {
     }
     if has_ablations {
         for metric in [Metric::Cumulative, Metric::Simple] {
-            let mut table = Table::new(&ablation, metric);
-            for line in &mut table.lines {
-                // The paper ranks in its table of the ablation only what stands there.
-                let paper = paper::ablation_overall(&line.policy).filter(|_| metric == Metric::Cumulative);
-                line.paper = line.paper.and(paper);
-            }
             let title = format!("Ablation: {}", metric.title().to_lowercase());
-            show(&format!("ablation-{}", metric.name()), title, table);
+            show(&format!("ablation-{}", metric.name()), title, Table::new(&ablation, metric));
         }
     }
     show("runtime", Metric::Runtime.title().to_owned(), runtime);
     tables
+}
+
+/// The trials of folders that saw the same rounds, each once, and what could not be read. A policy that has other results or
+/// settings in another folder is called `policy · folder`.
+pub fn compared_trials(outs: &[PathBuf]) -> Result<(Vec<TrialRow>, Vec<String>), Error> {
+    let mut warnings = Vec::new();
+    let groups = collect(outs, &Selection::default(), &mut warnings)?;
+    if let [one, other, ..] = &groups[..] {
+        let [one, other] = [one, other].map(|group| group.folders[0].out.clone());
+        return Err(Error::OtherRounds { one, other });
+    }
+    Ok((groups.into_iter().flat_map(|group| group.rows).collect(), warnings))
 }
 
 /// How much of what was asked for is there.

@@ -4,7 +4,7 @@
 
 use super::Table;
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "metric",
     "policy",
     "problem",
@@ -18,6 +18,7 @@ const COLUMNS: [&str; 13] = [
     "paper_mean",
     "paper_pm",
     "difference_in_paper_pm",
+    "difference_in_se",
 ];
 
 pub(super) fn render(table: &Table) -> String {
@@ -47,6 +48,7 @@ pub(super) fn render(table: &Table) -> String {
                 exact(cell.paper.map(|paper| paper.mean)),
                 exact(cell.paper.and_then(|paper| paper.plus_minus)),
                 exact(cell.difference()),
+                exact(cell.difference_in_errors()),
             ]);
         }
         let paper = line.paper.filter(|_| table.has_paper_overall);

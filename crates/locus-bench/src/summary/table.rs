@@ -69,6 +69,15 @@ impl Cell {
         let paper = self.paper?;
         Some((self.ours?.mean - paper.mean) / paper.plus_minus?)
     }
+
+    /// The same in units of the standard error of this difference, if the paper's ± is a standard deviation over its trials.
+    /// Uniform's mean, by which both were divided, is taken as known.
+    pub fn difference_in_errors(&self) -> Option<f64> {
+        let paper = self.paper?;
+        let theirs = paper.plus_minus? / (paper::TRIALS as f64).sqrt();
+        let error = self.ours?.se()?.hypot(theirs);
+        Some((self.ours?.mean - paper.mean) / error).filter(|_| error > 0.0)
+    }
 }
 
 /// The value of each trial that ended well.
@@ -85,13 +94,14 @@ impl Table {
         let mut notes = Vec::new();
         let steps = rows.first().map_or(0, |row| row.steps);
         let shows_paper = steps == paper::STEPS;
+        let overall = overall_of(metric, &policies);
         let lines = policies.iter().map(|policy| {
             let cell = |problem: &String| {
                 let paper = if shows_paper { paper::value(metric, policy, problem) } else { None };
                 Cell { ours: statistics(rows, metric, policy, problem, &mut notes), common: None, paper }
             };
             let cells = problems.iter().map(cell).collect();
-            let paper = if shows_paper { paper::overall(metric, policy) } else { None };
+            let paper = if shows_paper { overall(policy) } else { None };
             PolicyLine {
                 policy: policy.clone(),
                 cells,
@@ -262,6 +272,20 @@ fn in_order<'a>(
     names.sort_by_key(|name| (place(name).unwrap_or(usize::MAX), name.clone()));
     names.dedup();
     names
+}
+
+/// Where the paper's mean ranks come from: its table of the ablation, if an ablation is among the policies and all the others
+/// stand in that table, too.
+fn overall_of(metric: Metric, policies: &[String]) -> impl Fn(&str) -> Option<PaperOverall> {
+    let id_of = |policy: &String| policy.split(['@', '[', ' ']).next().unwrap_or_default().to_owned();
+    let ids: Vec<String> = policies.iter().map(id_of).collect();
+    let is_ablation = metric == Metric::Cumulative
+        && ids.iter().any(|id| id.ends_with("-ablation"))
+        && ids.iter().all(|id| paper::ablation_overall(id).is_some());
+    move |policy| match is_ablation {
+        true => paper::ablation_overall(policy),
+        false => paper::overall(metric, policy),
+    }
 }
 
 /// One policy on one problem, normalised where the metric asks for it; says in `notes` what it leaves out.

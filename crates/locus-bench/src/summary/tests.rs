@@ -108,19 +108,19 @@ size says standard deviation. Bold: the best of a column. In brackets: ours minu
 #[test]
 fn csv() {
     let expected = "\
-metric,policy,problem,mean,median,sd,se,n,common_mean,common_n,paper_mean,paper_pm,difference_in_paper_pm
-cumulative,uniform,wheel,100.0,100.0,50.0,28.86751345948129,3,100.0,2,100.0,5.73,0.0
-cumulative,uniform,my_own,100.0,100.0,0.0,0.0,2,100.0,1,,,
-cumulative,uniform,mean_rank,2.5,,,,,,,,,
-cumulative,uniform,mean_value,100.0,,,,,100.0,,,,
-cumulative,lin-full-post,wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,38.38,13.05,-0.6421455938697319
-cumulative,lin-full-post,my_own,50.0,50.0,,,1,50.0,1,,,
-cumulative,lin-full-post,mean_rank,1.25,,,,,,,,,
-cumulative,lin-full-post,mean_value,40.0,,,,,40.0,,,,
-cumulative,lin-full-post[prior_precision=1],wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,,,
-cumulative,lin-full-post[prior_precision=1],my_own,,,,,0,,,,,
-cumulative,lin-full-post[prior_precision=1],mean_rank,,,,,,,,,,
-cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,,,,,
+metric,policy,problem,mean,median,sd,se,n,common_mean,common_n,paper_mean,paper_pm,difference_in_paper_pm,difference_in_se
+cumulative,uniform,wheel,100.0,100.0,50.0,28.86751345948129,3,100.0,2,100.0,5.73,0.0,0.0
+cumulative,uniform,my_own,100.0,100.0,0.0,0.0,2,100.0,1,,,,
+cumulative,uniform,mean_rank,2.5,,,,,,,,,,
+cumulative,uniform,mean_value,100.0,,,,,100.0,,,,,
+cumulative,lin-full-post,wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,38.38,13.05,-0.6421455938697319,-0.8240831689235045
+cumulative,lin-full-post,my_own,50.0,50.0,,,1,50.0,1,,,,
+cumulative,lin-full-post,mean_rank,1.25,,,,,,,,,,
+cumulative,lin-full-post,mean_value,40.0,,,,,40.0,,,,,
+cumulative,lin-full-post[prior_precision=1],wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,,,,
+cumulative,lin-full-post[prior_precision=1],my_own,,,,,0,,,,,,
+cumulative,lin-full-post[prior_precision=1],mean_rank,,,,,,,,,,,
+cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,,,,,,
 ";
     assert_eq!(render(Metric::Cumulative, Format::Csv), expected);
     // Simple regrets are the cumulative ones over 128 here: the same shares of Uniform's, another paper's value.
@@ -290,7 +290,7 @@ over all problems
     assert!(text.contains(overall), "{text}");
     assert!(text.lines().take(50).all(|line| line.chars().count() <= 80), "{text}");
     assert!(
-        table.render(Format::Csv).contains("cumulative,lin-full-post,mean_value,25.0,,,,,25.0,,51.15,,\n")
+        table.render(Format::Csv).contains("cumulative,lin-full-post,mean_value,25.0,,,,,25.0,,51.15,,,\n")
     );
     rows.push(row("linear", "uniform", 0, 1.0));
     assert!(!Table::new(&rows, Metric::Cumulative).has_paper_overall);
@@ -313,4 +313,23 @@ fn nothing_at_all_is_a_table_too() {
             assert!(Table::new(&[], metric).render(format).ends_with('\n'));
         }
     }
+}
+
+/// The paper ranks the policies of its ablation among themselves, in cumulative regret only.
+#[test]
+fn ranks_of_the_paper_are_those_of_the_table_that_is_shown() {
+    let ranks = |policies: &[&str], metric| -> Vec<Option<(f64, usize)>> {
+        let rows: Vec<TrialRow> = policies.iter().map(|policy| row("wheel", policy, 0, 10.0)).collect();
+        let lines = Table::new(&rows, metric).lines;
+        lines.iter().map(|line| line.paper.map(|paper| (paper.mean_rank, paper.ranked))).collect()
+    };
+    let ablation =
+        ["uniform", "lu-gauss", "lu-gauss@paper", "lu-gauss-ablation", "lu-gauss-ablation[latent_dim=3]"];
+    let of_five = [Some((5.0, 5)), Some((2.375, 5)), Some((2.375, 5)), Some((2.5, 5)), None];
+    assert_eq!(ranks(&ablation, Metric::Cumulative), of_five);
+    let of_seven = [Some((7.0, 7)), Some((2.625, 7)), Some((2.625, 7)), None, None];
+    assert_eq!(ranks(&ablation, Metric::Simple), of_seven);
+    let with_others = [Some((4.75, 7)), Some((2.75, 7)), Some((2.5, 5))];
+    assert_eq!(ranks(&["bbb", "lu-gauss", "lu-gauss-ablation"], Metric::Cumulative), with_others);
+    assert_eq!(ranks(&["lu-gauss"], Metric::Cumulative), [Some((2.75, 7))]);
 }

@@ -1,13 +1,17 @@
 //! The tables of the pages are what `locus table` makes of the rows in `docs/evidence`.
 //!
-//! `LOCUS_WRITE_TABLES=1 cargo test -p locus-cli --test cli evidence` writes them anew.
+//! `LOCUS_WRITE_TABLES=1 cargo test --workspace --test cli evidence` writes them anew.
 
 use std::fs;
 use std::path::Path;
 
 use crate::harness::Desk;
 
-const COMMAND: &str = "$ locus table docs/evidence/";
+/// Where the rows lie.
+const EVIDENCE: &str = "docs/evidence/";
+const COMMAND: &str = "$ locus table ";
+/// The pages whose tables are made from them.
+const PAGES: [&str; 1] = ["docs/results.md"];
 
 /// The page with the table after each command replaced by what the command prints; and how many there are.
 fn rewritten(page: &str, print: impl Fn(&str) -> String) -> (String, usize) {
@@ -15,7 +19,8 @@ fn rewritten(page: &str, print: impl Fn(&str) -> String) -> (String, usize) {
     let (mut text, mut n_tables) = (String::new(), 0);
     while let Some(line) = lines.next() {
         text.push_str(&format!("{line}\n"));
-        let Some(words) = line.strip_prefix(COMMAND) else { continue };
+        let words = line.strip_prefix(COMMAND).filter(|words| words.starts_with(EVIDENCE));
+        let Some(words) = words else { continue };
         let table = print(words);
         // The end of the block and an empty line stand before the table, and an empty line after it.
         for line in lines.by_ref().take(2) {
@@ -30,26 +35,29 @@ fn rewritten(page: &str, print: impl Fn(&str) -> String) -> (String, usize) {
 }
 
 #[test]
-fn tables_of_the_results_are_those_of_their_rows() {
+fn tables_of_the_pages_are_those_of_their_rows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let desk = Desk::new();
     let print = |words: &str| {
-        let mut words = words.split(' ');
-        let folder = root.join("docs/evidence").join(words.next().unwrap());
-        let rest = words.map(|word| word.trim_matches('\'').into());
-        desk.locus(["table".into(), folder.into_os_string()].into_iter().chain(rest)).ok().stdout
+        let words = words.split(' ').map(|word| match word.starts_with(EVIDENCE) {
+            true => root.join(word).into_os_string(),
+            false => word.trim_matches('\'').into(),
+        });
+        desk.locus(["table".into()].into_iter().chain(words)).ok().stdout
     };
-    let path = root.join("docs/results.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let (expected, n_tables) = rewritten(&page, print);
-    assert!(n_tables >= 10, "{n_tables}");
-    if std::env::var_os("LOCUS_WRITE_TABLES").is_some() {
-        fs::write(path, expected).unwrap();
-    } else {
-        for (place, (found, expected)) in page.lines().zip(expected.lines()).enumerate() {
-            assert_eq!(found, expected, "docs/results.md, line {}", place + 1);
+    for name in PAGES {
+        let path = root.join(name);
+        let page = fs::read_to_string(&path).unwrap();
+        let (expected, n_tables) = rewritten(&page, print);
+        assert!(n_tables > 0, "{name}");
+        if std::env::var_os("LOCUS_WRITE_TABLES").is_some() {
+            fs::write(path, expected).unwrap();
+        } else {
+            for (place, (found, expected)) in page.lines().zip(expected.lines()).enumerate() {
+                assert_eq!(found, expected, "{name}, line {}", place + 1);
+            }
+            assert_eq!(page.len(), expected.len(), "{name}");
         }
-        assert_eq!(page.len(), expected.len(), "docs/results.md");
     }
 }
 
@@ -57,7 +65,7 @@ fn tables_of_the_results_are_those_of_their_rows() {
 fn a_table_is_replaced_and_nothing_else() {
     let page = "a\n```console\n$ locus table docs/evidence/x --metric simple\n```\n\n| old |\n| --- |\n\nb\n";
     let (text, n_tables) = rewritten(page, |words| {
-        assert_eq!(words, "x --metric simple");
+        assert_eq!(words, "docs/evidence/x --metric simple");
         "| new |\n| --- |\n| 1 |\n\nwords\n".to_owned()
     });
     let expected =

@@ -138,3 +138,68 @@ fn a_folder_without_trials_is_a_clear_error() {
     desk.locus(["table", "other"])
         .refused(&["other/trials.csv`, line 1: expected the header `problem,policy"]);
 }
+
+/// What `--against` prints are the differences of the records, trial by trial.
+#[test]
+fn a_policy_against_the_others() {
+    let desk = Desk::new();
+    let words = "bench --problems wheel,linear --policies lin-full-post,lin-ucb,lin-pool --trials 3 --steps 40 --out out";
+    desk.locus(words.split(' ')).ok();
+    let rows = desk.rows("out");
+    let regrets = |policy: &str| -> Vec<f64> {
+        let of = |trial: usize| {
+            let row = rows
+                .iter()
+                .find(|row| row.id.policy == policy && row.id.problem == "wheel" && row.id.trial == trial);
+            row.unwrap().outcome.as_ref().unwrap().cumulative_regret
+        };
+        (0..3).map(of).collect()
+    };
+    let [ours, theirs, uniform] = ["lin-ucb", "lin-full-post", "uniform"].map(regrets);
+    let sum = |values: &[f64]| values.iter().sum::<f64>();
+    let expected = 100.0 * (sum(&ours) - sum(&theirs)) / sum(&uniform);
+    let wins = ours.iter().zip(&theirs).filter(|(ours, theirs)| ours < theirs).count();
+    let csv = table(&desk, "out --against lin-full-post --format csv");
+    let line = csv.lines().find(|line| line.starts_with("lin-ucb,lin-full-post,wheel,")).unwrap();
+    let cells: Vec<&str> = line.split(',').collect();
+    let found: f64 = cells[3].parse().unwrap();
+    assert!((found - expected).abs() < 1e-9 * expected.abs().max(1.0), "{found} is not {expected}");
+    assert_eq!([cells[6], cells[8]], [&*wins.to_string(), "3"], "{line}");
+    assert!(!csv.contains("uniform"), "{csv}");
+    // The policy compared with need not be named twice, and others are left out.
+    let text = table(&desk, "out --against lin-full-post --policies lin-pool --problems wheel");
+    let head: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(head, ["against", "lin-full-post", "lin-pool"]);
+    assert!(text.contains("Difference of normalized cumulative regret"), "{text}");
+    let markdown = table(&desk, "out --against lin-full-post --format markdown --metric simple");
+    assert!(
+        markdown.starts_with("| against lin-full-post | lin-pool | lin-ucb |\n| --- | ---: | ---: |\n"),
+        "{markdown}"
+    );
+
+    let refused = |words: &str, parts: &[&str]| {
+        desk.locus(["table"].into_iter().chain(words.split(' '))).refused(parts);
+    };
+    refused("out --against bbb", &["bbb", "lin-full-post"]);
+    refused("out --against nonsense", &["nonsense"]);
+    refused(
+        "out --against lin-ucb --metric runtime",
+        &["expected --metric cumulative or simple, found runtime"],
+    );
+    refused(
+        "out --against lin-ucb --policies lin-ucb",
+        &["no other policy that could be compared with `lin-ucb`"],
+    );
+}
+
+#[test]
+fn several_folders_are_one_table_if_they_saw_the_same() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --policies lin-full-post --out one").ok();
+    desk.tiny_bench("--problems linear --policies lin-ucb --out two").ok();
+    desk.tiny_bench("--problems linear --policies lin-full-post,lin-ucb --out both").ok();
+    assert_eq!(table(&desk, "one two --format csv"), table(&desk, "both --format csv"));
+    desk.tiny_bench("--problems linear --policies lin-ucb --seed 7 --out other").ok();
+    let said = desk.locus(["table", "one", "other"]);
+    said.refused(&["`one` and `other` saw other rounds"]);
+}

@@ -1,13 +1,12 @@
 //! Policies against each other as HTML: one table for each policy that the others are compared with.
 
-mod copy;
-
 use super::tables::copies;
 use crate::report::Section;
-use crate::report::compare::{CONFIDENCE, Paired, PairedOverall, overall};
+use crate::report::compare::{CONFIDENCE, Paired};
 use crate::report::figures::Figure;
+use crate::report::pairs::{Down, PairedLine, Pairs};
 use crate::report::svg::escaped;
-use crate::summary::signed;
+use crate::summary::{Format, Metric, signed};
 
 pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
     let policies = &section.policies;
@@ -51,13 +50,10 @@ pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
 }
 
 fn table(section: &Section, reference: &str, id: &str) -> String {
-    let lines: Vec<Line<'_>> = section
-        .policies
-        .iter()
-        .filter(|policy| *policy != reference)
-        .map(|policy| Line::new(section, policy, reference))
-        .collect();
-    let texts = copy::FORMATS.map(|format| copy::render(&lines, reference, &section.problems, format));
+    let pairs =
+        Pairs::of(&section.values, Metric::Cumulative, reference, &section.policies, &section.problems);
+    let formats = [Format::Markdown, Format::Csv, Format::Latex];
+    let texts = formats.map(|format| pairs.render(format, Down::Policies));
     let mut html = copies(id, texts);
     html.push_str(&format!(
         "<div class=\"scroll against\"><table class=\"sortable\"><caption>against <code>{}</code></caption>\n<thead><tr>",
@@ -68,10 +64,10 @@ fn table(section: &Section, reference: &str, id: &str) -> String {
         html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{}</button></th>", escaped(title)));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
-    for line in &lines {
+    for line in &pairs.lines {
         html.push_str(&format!(
             "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code></th>",
-            escaped(line.policy)
+            escaped(&line.policy)
         ));
         html.push_str(&overall_cell(line));
         line.pairs.iter().for_each(|paired| html.push_str(&cell(paired.as_ref())));
@@ -81,24 +77,7 @@ fn table(section: &Section, reference: &str, id: &str) -> String {
     html
 }
 
-/// A policy against another, problem by problem.
-struct Line<'a> {
-    policy: &'a str,
-    pairs: Vec<Option<Paired>>,
-    /// Needs common trials on every problem.
-    overall: Option<PairedOverall>,
-}
-
-impl<'a> Line<'a> {
-    fn new(section: &Section, policy: &'a str, reference: &str) -> Self {
-        let paired = |problem: &String| section.values.paired(policy, reference, problem);
-        let pairs: Vec<Option<Paired>> = section.problems.iter().map(paired).collect();
-        let complete: Option<Vec<Paired>> = pairs.iter().copied().collect();
-        Self { policy, pairs, overall: complete.as_deref().and_then(overall) }
-    }
-}
-
-fn overall_cell(Line { pairs, overall, .. }: &Line<'_>) -> String {
+fn overall_cell(PairedLine { pairs, overall, .. }: &PairedLine) -> String {
     let Some(overall) = overall else { return "<td>–</td>".to_owned() };
     let better = pairs.iter().flatten().filter(|paired| paired.verdict() < 0).count();
     let worse = pairs.iter().flatten().filter(|paired| paired.verdict() > 0).count();

@@ -1,6 +1,7 @@
 //! Tables as HTML: what `summary` knows of each cell, to be sorted and copied.
 
 use crate::experiment::UNIFORM;
+use crate::paper;
 use crate::report::svg::escaped;
 use crate::report::{Section, ShownTable};
 use crate::summary::{Cell, Format, Metric, PolicyLine, Table, number, optional, signed};
@@ -203,7 +204,72 @@ pub(super) fn answer(section: &Section) -> String {
             "Of {n} means that the paper has too, {} lie within one of its ±, {better} are lower by more, and {worse} higher.",
             n - better - worse
         ));
+        sentences.extend(in_errors(table));
     }
     sentences.push(escaped(&section.progress));
     sentences.iter().map(|sentence| format!("<p>{sentence}</p>\n")).collect()
+}
+
+/// How our means agree with the paper's by a stricter measure than its ±.
+fn in_errors(table: &Table) -> Option<String> {
+    let rivals = table.lines.iter().filter(|line| line.policy != UNIFORM);
+    // Fewer trials do not tell their standard error well enough.
+    let has_enough = |cell: &Cell| cell.ours.is_some_and(|ours| ours.n >= 10);
+    let of_line = |line: &PolicyLine| {
+        let cells = line.cells.iter().zip(&table.problems).filter(|(cell, _)| has_enough(cell));
+        let errors =
+            cells.filter_map(|(cell, problem)| Some((cell.difference_in_errors()?, problem.clone())));
+        errors.map(|(errors, problem)| (errors, line.policy.clone(), problem)).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = rivals.flat_map(of_line).collect();
+    let (errors, policy, problem) = all.iter().max_by(|one, other| one.0.abs().total_cmp(&other.0.abs()))?;
+    let beyond = all.iter().filter(|(errors, ..)| errors.abs() > 2.0).count();
+    Some(format!(
+        "Stricter: if its ± is a standard deviation over {} trials, {beyond} of {} means differ by more than two standard \
+         errors of the difference, where chance alone gives about one in twenty; the farthest is <code>{}</code> on {}, by {}.",
+        paper::TRIALS,
+        all.len(),
+        escaped(policy),
+        escaped(problem),
+        signed(*errors)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Measured, TrialRow};
+    use crate::trial::TrialId;
+
+    #[test]
+    fn agreement_is_told_in_standard_errors() {
+        let row = |problem: &str, policy: &str, trial: usize, cumulative_regret: f64| TrialRow {
+            id: TrialId { problem: problem.to_owned(), policy: policy.to_owned(), trial },
+            seed: 0,
+            steps: paper::STEPS,
+            outcome: Ok(Measured {
+                cumulative_regret,
+                simple_regret: 1.0,
+                seconds_choosing: 1.0,
+                seconds_learning: 1.0,
+                interventions: None,
+            }),
+            version: String::new(),
+        };
+        // 30 with a standard error of 1/3 where the paper has 38.38 ± 13.05, and what the paper has.
+        let of_trial = |trial: usize| {
+            let turn = if trial % 2 == 0 { 1.0 } else { -1.0 };
+            [
+                row("wheel", UNIFORM, trial, 100.0),
+                row("wheel", "lin-full-post", trial, 30.0 + turn),
+                row("wheel", "lu-gauss", trial, 52.90 + turn),
+            ]
+        };
+        let rows = |n: usize| (0..n).flat_map(of_trial).collect::<Vec<_>>();
+        let said = in_errors(&Table::new(&rows(10), Metric::Cumulative)).unwrap();
+        let t = -8.38 / (1.0 / 9.0 + 13.05_f64.powi(2) / 50.0).sqrt();
+        assert!(said.contains("1 of 2 means differ"), "{said}");
+        assert!(said.contains(&format!("<code>lin-full-post</code> on wheel, by {}", signed(t))), "{said}");
+        assert_eq!(in_errors(&Table::new(&rows(9), Metric::Cumulative)), None);
+    }
 }
