@@ -1,6 +1,7 @@
 //! For a program: one row for each policy and problem, in full precision, empty where there is nothing.
 //!
-//! After the problems come two rows whose `problem` is `mean_rank` and `mean_value`, with the number as `mean`.
+//! After the problems come two rows whose `problem` is `mean_rank` and `mean_value`, with the number as `mean` and the error of
+//! the latter as `se`.
 
 use super::Table;
 
@@ -53,15 +54,17 @@ pub(super) fn render(table: &Table) -> String {
         }
         let paper = line.paper.filter(|_| table.has_paper_overall);
         let common_value = line.common_value.filter(|_| table.metric.is_normalized());
+        let value_se = line.value_se(table.metric);
         let overall = [
-            ("mean_rank", line.mean_rank, None, paper.map(|paper| paper.mean_rank)),
-            ("mean_value", line.mean_value, common_value, paper.map(|paper| paper.mean_value)),
+            ("mean_rank", line.mean_rank, None, None, paper.map(|paper| paper.mean_rank)),
+            ("mean_value", line.mean_value, value_se, common_value, paper.map(|paper| paper.mean_value)),
         ];
-        for (problem, ours, common, paper) in overall {
+        for (problem, ours, se, common, paper) in overall {
             let [metric, policy, problem] = start(problem);
             let mut record = [const { String::new() }; COLUMNS.len()];
             (record[0], record[1], record[2]) = (metric, policy, problem);
             (record[3], record[8], record[10]) = (exact(ours), exact(common), exact(paper));
+            record[6] = exact(se);
             write(record);
         }
     }

@@ -35,7 +35,8 @@ pub(super) fn rows(table: &Table) -> Vec<(Title<'_>, Vec<Entry>)> {
             Entry { text: optional(table.metric, line.mean_rank), is_best: is_best_rank },
             Entry { text: optional(table.metric, line.mean_value), is_best: is_best_value && !has_more },
         ];
-        let mut errors = vec![String::new(), String::new()];
+        let value_se = line.value_se(table.metric).map(|se| number(table.metric, se));
+        let mut errors = vec![String::new(), value_se.unwrap_or_default()];
         let mut common = vec![
             Entry { text: String::new(), is_best: false },
             Entry { text: optional(table.metric, line.common_value), is_best: is_best_value },

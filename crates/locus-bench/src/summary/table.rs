@@ -80,6 +80,15 @@ impl Cell {
     }
 }
 
+impl PolicyLine {
+    /// Standard error of the mean value, the problems taken as given; medians have none here.
+    pub fn value_se(&self, metric: Metric) -> Option<f64> {
+        self.mean_value.filter(|_| metric.is_normalized())?;
+        let errors: Option<Vec<f64>> = self.cells.iter().map(|cell| cell.ours?.se()).collect();
+        errors.map(|errors| errors.iter().map(|se| se * se).sum::<f64>().sqrt() / self.cells.len() as f64)
+    }
+}
+
 /// The value of each trial that ended well.
 type Values = BTreeMap<usize, f64>;
 
@@ -228,7 +237,9 @@ impl Table {
             Metric::Runtime => "Median ± standard deviation (sd) over n trials; se is sd/√n. Other work on the machine makes \
                                 single trials longer, which moves the median least. Uniform is ranked, but not marked as best."
                 .to_owned(),
-            _ => "Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.".to_owned(),
+            _ => "Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; that of a mean \
+                  value follows from those of the problems."
+                .to_owned(),
         });
         words.push(
             "Mean rank and mean value are over the problems shown, ranks among the policies shown."

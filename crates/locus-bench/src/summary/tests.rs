@@ -62,13 +62,13 @@ my_own
   lin-full-post[prior_precision=1]       –       –     –  0
 
 over all problems
-  policy                            mean rank  mean value
-  uniform                                2.50      100.00
-  lin-full-post                          1.25       40.00
-  lin-full-post[prior_precision=1]          –           –
+  policy                            mean rank  mean value     se
+  uniform                                2.50      100.00  14.43
+  lin-full-post                          1.25       40.00      –
+  lin-full-post[prior_precision=1]          –           –      –
 
 Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better.
-Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n.
+Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; that of a mean value follows from those of the problems.
 Mean rank and mean value are over the problems shown, ranks among the policies shown.
 The paper calls its ± a standard error, but its size says standard deviation.
 diff/± is ours minus the paper's, in units of its ±.
@@ -85,7 +85,7 @@ fn markdown() {
 | policy | mean rank | mean value | wheel | my_own |
 | --- | ---: | ---: | ---: | ---: |
 | `uniform` | 2.50 | 100.00 | 100.00 ± 50.00 | 100.00 ± 0.00 |
-| se (n) |  |  | 28.87 (3) | 0.00 (2) |
+| se (n) |  | 14.43 | 28.87 (3) | 0.00 (2) |
 | paper |  |  | 100.00 ± 5.73 (0.00) |  |
 | `lin-full-post` | **1.25** | **40.00** | **30.00 ± 14.14** | **50.00** |
 | se (n) |  |  | 10.00 (2) | – (1) |
@@ -94,8 +94,9 @@ fn markdown() {
 | se (n) |  |  | 10.00 (2) |  |
 
 Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; \
-lower is better. Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n. Mean rank and mean \
-value are over the problems shown, ranks among the policies shown. The paper calls its ± a standard error, but its \
+lower is better. Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; that of a mean value \
+follows from those of the problems. Mean rank and mean value are over the problems shown, ranks among the policies \
+shown. The paper calls its ± a standard error, but its \
 size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its ±.
 
 - lin-full-post on my_own: 1 trial failed, not counted.
@@ -112,7 +113,7 @@ metric,policy,problem,mean,median,sd,se,n,common_mean,common_n,paper_mean,paper_
 cumulative,uniform,wheel,100.0,100.0,50.0,28.86751345948129,3,100.0,2,100.0,5.73,0.0,0.0
 cumulative,uniform,my_own,100.0,100.0,0.0,0.0,2,100.0,1,,,,
 cumulative,uniform,mean_rank,2.5,,,,,,,,,,
-cumulative,uniform,mean_value,100.0,,,,,100.0,,,,,
+cumulative,uniform,mean_value,100.0,,,14.433756729740645,,100.0,,,,,
 cumulative,lin-full-post,wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,38.38,13.05,-0.6421455938697319,-0.8240831689235045
 cumulative,lin-full-post,my_own,50.0,50.0,,,1,50.0,1,,,,
 cumulative,lin-full-post,mean_rank,1.25,,,,,,,,,,
@@ -133,13 +134,13 @@ cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,,,,,,
 fn latex() {
     let expected = r"\begin{table}
 \centering
-\caption{Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better. Mean $\pm$ standard deviation (sd) over n trials; se is the standard error, sd/$\surd$n. Mean rank and mean value are over the problems shown, ranks among the policies shown. The paper calls its $\pm$ a standard error, but its size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its $\pm$. lin-full-post on my\_own: 1 trial failed, not counted. lin-full-post{[}prior\_precision=1{]} on wheel: 1 trial left out, Uniform has no such trial. lin-full-post{[}prior\_precision=1{]} on my\_own: 1 trial left out, Uniform has no such trial.}
+\caption{Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better. Mean $\pm$ standard deviation (sd) over n trials; se is the standard error, sd/$\surd$n; that of a mean value follows from those of the problems. Mean rank and mean value are over the problems shown, ranks among the policies shown. The paper calls its $\pm$ a standard error, but its size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its $\pm$. lin-full-post on my\_own: 1 trial failed, not counted. lin-full-post{[}prior\_precision=1{]} on wheel: 1 trial left out, Uniform has no such trial. lin-full-post{[}prior\_precision=1{]} on my\_own: 1 trial left out, Uniform has no such trial.}
 \begin{tabular}{lrrrr}
 \toprule
 Policy & Mean rank & Mean value & wheel & my\_own \\
 \midrule
 \texttt{uniform} & 2.50 & 100.00 & 100.00 $\pm$ 50.00 & 100.00 $\pm$ 0.00 \\
-\quad se ($n$) &  &  & 28.87 (3) & 0.00 (2) \\
+\quad se ($n$) &  & 14.43 & 28.87 (3) & 0.00 (2) \\
 \quad paper &  &  & 100.00 $\pm$ 5.73 (0.00) &  \\
 \texttt{lin-full-post} & \textbf{1.25} & \textbf{40.00} & \textbf{30.00 $\pm$ 14.14} & \textbf{50.00} \\
 \quad se ($n$) &  &  & 10.00 (2) & -- (1) \\
@@ -226,7 +227,7 @@ fn policies_are_compared_by_common_trials() {
     // What it is compared by stands below its own mean, and bears the mark.
     let rows_of_gauss = "\
 | `lu-gauss` | **1.00** | 50.00 | 50.00 ± 46.19 |
-| se (n) |  |  | 23.09 (4) |
+| se (n) |  | 23.09 | 23.09 (4) |
 | in common (n) |  | **10.00** | **10.00 (2)** |
 | paper |  |  | 52.90 ± 15.54 (−0.19) |
 | `lu-sivi` | 2.00 | 20.00 | 20.00 ± 0.00 |
@@ -234,7 +235,7 @@ fn policies_are_compared_by_common_trials() {
     assert!(table.render(Format::Markdown).contains(rows_of_gauss), "{}", table.render(Format::Markdown));
     let text = table.render(Format::Text);
     assert!(text.contains("n  in common (2)   paper"), "{text}");
-    assert!(text.contains("  lu-gauss       1.00       50.00      10.00\n"), "{text}");
+    assert!(text.contains("  lu-gauss       1.00       50.00  23.09      10.00\n"), "{text}");
     // Without a common trial nobody is better.
     rows.retain(|row| row.id.policy != "lu-gauss" || row.id.trial > 1);
     let table = Table::new(&rows, Metric::Cumulative);

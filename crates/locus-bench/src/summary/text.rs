@@ -65,7 +65,11 @@ fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
 
 fn overall(table: &Table) -> (String, Vec<Vec<String>>) {
     let has_common = table.lines.iter().any(|line| table.has_more_trials(line));
+    let has_errors = table.lines.iter().any(|line| line.value_se(table.metric).is_some());
     let mut header = vec!["policy", "mean rank", "mean value"];
+    if has_errors {
+        header.push("se");
+    }
     if has_common {
         header.push("in common");
     }
@@ -79,6 +83,9 @@ fn overall(table: &Table) -> (String, Vec<Vec<String>>) {
             optional(table.metric, line.mean_rank),
             optional(table.metric, line.mean_value),
         ];
+        if has_errors {
+            cells.push(optional(table.metric, line.value_se(table.metric)));
+        }
         if has_common {
             cells.push(optional(table.metric, line.common_value));
         }

@@ -59,10 +59,11 @@ fn row(table: &Table, line: &PolicyLine) -> String {
     let paper = line.paper.filter(|_| table.has_paper_overall);
     let rank = paper.map(|paper| format!("{} of {}", paper.mean_rank, paper.ranked));
     let below = common("&nbsp;".to_owned()).unwrap_or_default();
-    html.push_str(&overall(table, line.mean_rank, table.has_best_rank(line), below, rank));
+    html.push_str(&overall(table, (line.mean_rank, None), table.has_best_rank(line), below, rank));
     let value = paper.map(|paper| shown(table.metric, paper.mean_value));
     let below = common(optional(table.metric, line.common_value)).unwrap_or_default();
-    html.push_str(&overall(table, line.mean_value, table.has_best_value(line), below, value));
+    let ours = (line.mean_value, line.value_se(table.metric));
+    html.push_str(&overall(table, ours, table.has_best_value(line), below, value));
     for (problem, (cell, n_common)) in line.cells.iter().zip(&table.n_common).enumerate() {
         let text = cell.common.map(|mean| format!("{} ({n_common})", shown(table.metric, mean)));
         let below = common(text.unwrap_or_else(|| "&nbsp;".to_owned())).unwrap_or_default();
@@ -77,10 +78,17 @@ fn shown(metric: Metric, value: f64) -> String {
     escaped(&number(metric, value))
 }
 
-fn overall(table: &Table, ours: Option<f64>, is_best: bool, below: String, paper: Option<String>) -> String {
+fn overall(
+    table: &Table,
+    (ours, se): (Option<f64>, Option<f64>),
+    is_best: bool,
+    below: String,
+    paper: Option<String>,
+) -> String {
+    let se = se.map_or_else(|| "&nbsp;".to_owned(), |se| shown(table.metric, se));
     let paper = paper.map(|paper| format!("<small class=\"paper\">{paper}</small>")).unwrap_or_default();
     let text = escaped(&optional(table.metric, ours));
-    format!("<td{}{}><b>{text}</b><small>&nbsp;</small>{below}{paper}</td>", sort_key(ours), class(is_best))
+    format!("<td{}{}><b>{text}</b><small>{se}</small>{below}{paper}</td>", sort_key(ours), class(is_best))
 }
 
 fn cell_html(metric: Metric, cell: &Cell, is_best: bool, below: &str) -> String {
