@@ -79,10 +79,13 @@ impl Pairs {
         }
     }
 
-    /// The header, and a row for each policy.
+    /// The header, and a row for each policy. One problem alone is all problems.
     fn rows(&self) -> Vec<Vec<String>> {
-        let header = [format!("against {}", self.reference), "all problems".to_owned()];
-        let mut rows = vec![header.into_iter().chain(self.problems.iter().cloned()).collect::<Vec<_>>()];
+        let has_overall = self.problems.len() > 1;
+        let titles =
+            has_overall.then(|| "all problems".to_owned()).into_iter().chain(self.problems.iter().cloned());
+        let mut rows =
+            vec![std::iter::once(format!("against {}", self.reference)).chain(titles).collect::<Vec<_>>()];
         for PairedLine { policy, pairs, overall } in &self.lines {
             let overall = overall.map_or_else(dash, |overall| estimate(overall.difference, overall.interval));
             let pairs = pairs.iter().map(|paired| {
@@ -91,7 +94,8 @@ impl Pairs {
                     format!("{difference}, {} of {}", paired.wins, paired.n)
                 })
             });
-            rows.push([policy.clone(), overall].into_iter().chain(pairs).collect());
+            let overall = has_overall.then_some(overall);
+            rows.push(std::iter::once(policy.clone()).chain(overall).chain(pairs).collect());
         }
         rows
     }
@@ -243,5 +247,9 @@ mod tests {
         ];
         assert_eq!(down.lines().take(5).collect::<Vec<_>>(), lines);
         assert!(down.contains("Difference of normalized simple regret"), "{down}");
+        let mut of_one = pairs.clone();
+        of_one.problems.pop();
+        of_one.lines[0].pairs.pop();
+        assert!(!of_one.render(Format::Text, Down::Problems).contains("all problems"));
     }
 }
