@@ -11,7 +11,7 @@ use crate::harness::Desk;
 const EVIDENCE: &str = "docs/evidence/";
 const COMMAND: &str = "$ locus table ";
 /// The pages whose tables are made from them.
-const PAGES: [&str; 1] = ["docs/results.md"];
+const PAGES: [&str; 2] = ["docs/results.md", "docs/explore.md"];
 
 /// The page with the table after each command replaced by what the command prints; and how many there are.
 fn rewritten(page: &str, print: impl Fn(&str) -> String) -> (String, usize) {
