@@ -266,7 +266,7 @@ mod tests {
         };
         // 30 with a standard error of 1/3 where the paper has 38.38 ± 13.05, and what the paper has.
         let of_trial = |trial: usize| {
-            let turn = if trial % 2 == 0 { 1.0 } else { -1.0 };
+            let turn = if trial.is_multiple_of(2) { 1.0 } else { -1.0 };
             [
                 row("wheel", UNIFORM, trial, 100.0),
                 row("wheel", "lin-full-post", trial, 30.0 + turn),
