@@ -251,8 +251,8 @@ pub enum Error {
     },
     /// Folders whose trials cannot stand in one table.
     #[error(
-        "`{}` and `{}` saw other rounds (another seed, number of steps or data), so that their trials cannot be compared; \
-         `locus report` shows them one after the other",
+        "`{}` and `{}` did not see the same rounds: their seed, number of steps or data differ, so that their trials cannot \
+         stand in one table; `locus report` shows them one after the other",
         one.display(),
         other.display()
     )]

@@ -83,6 +83,11 @@ fn policy_id(policy: &str) -> Option<&str> {
     (!policy.contains('[')).then(|| policy.split(['@', ' ']).next().unwrap_or(policy))
 }
 
+/// The id of a policy with whatever preset and settings, in whatever run.
+pub(crate) fn base_id(policy: &str) -> &str {
+    policy.split(['@', '[', ' ']).next().unwrap_or(policy)
+}
+
 /// The place of a problem among [`PROBLEMS`]; the part of the census counts as the census.
 pub fn problem_column(problem: &str) -> Option<usize> {
     let problem = if problem == "census-10k" { "census" } else { problem };

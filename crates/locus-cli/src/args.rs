@@ -243,7 +243,7 @@ pub(crate) struct SelectionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
-    /// The run's folder; several are compared as if they were one
+    /// The run's folder; several of one seed, number of steps and data are shown as if they were one
     #[arg(required = true, value_name = "OUT")]
     pub(crate) outs: Vec<PathBuf>,
     #[command(flatten)]
@@ -251,7 +251,7 @@ pub(crate) struct TableArgs {
     /// What to compare
     #[arg(long, value_enum, default_value = "cumulative")]
     pub(crate) metric: MetricArg,
-    /// Show how all others differ from this policy, trial by trial, in place of means
+    /// Show how the others differ from this policy, trial by trial, in place of means (with --policies, how those do)
     #[arg(long, value_name = "POLICY")]
     pub(crate) against: Option<String>,
     /// How to print it

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use locus::PolicySpec;
 use locus_bench::record::{Selection, TrialRow, read_readable_trials};
-use locus_bench::report::{Down, Pairs, compared_trials};
-use locus_bench::summary::{Format, Metric, Table};
+use locus_bench::report::{Down, OF_FOLDER, Pairs, compared_trials};
+use locus_bench::summary::{Metric, Table};
 
 use crate::args::TableArgs;
 use crate::bench::{each_once, selection};
@@ -14,42 +14,64 @@ use crate::output::{print, tell};
 
 /// Shows the means, or how all others differ from one policy; of a file with damaged lines by the rows around them.
 pub(crate) fn run(args: &TableArgs) -> Result<u8> {
-    let mut rows = read(&args.outs)?;
     let mut selection = selection(&args.selection)?;
-    let (metric, format): (Metric, Format) = (args.metric.into(), args.format.into());
-    let Some(reference) = &args.against else {
-        selection.check(rows.iter())?;
-        selection.retain(&mut rows);
-        print(&Table::new(&rows, metric).render(format))?;
-        return Ok(0);
+    let metric: Metric = args.metric.into();
+    let text = match &args.against {
+        None => Table::new(&read(&args.outs, &selection)?, metric).render(args.format.into()),
+        Some(reference) => {
+            ensure!(
+                metric.is_normalized(),
+                "--against compares regrets trial by trial, and seconds depend on what else the machine did; expected \
+                 --metric cumulative or simple, found runtime"
+            );
+            let (policy, folder) = match reference.split_once(OF_FOLDER) {
+                Some((policy, folder)) => (policy, Some(folder)),
+                None => (&**reference, None),
+            };
+            let policy = policy.parse::<PolicySpec>()?.to_string();
+            if !selection.policies.is_empty() {
+                selection.policies = each_once(&[selection.policies, vec![policy.clone()]].concat());
+            }
+            let reference = folder.map_or(policy.clone(), |folder| format!("{policy}{OF_FOLDER}{folder}"));
+            let rows = read(&args.outs, &selection)?;
+            pairs(&rows, metric, &reference)?.render(args.format.into(), Down::Problems)
+        }
     };
-    ensure!(
-        metric.is_normalized(),
-        "--against compares regrets trial by trial, and seconds depend on what else the machine did; expected --metric \
-         cumulative or simple, found runtime"
-    );
-    let reference = reference.parse::<PolicySpec>()?.to_string();
-    let named = Selection { policies: vec![reference.clone()], problems: Vec::new() };
-    named.check(rows.iter())?;
-    if !selection.policies.is_empty() {
-        selection.policies = each_once(&[selection.policies, named.policies].concat());
-    }
-    selection.check(rows.iter())?;
-    selection.retain(&mut rows);
-    let pairs = Pairs::new(&rows, metric, &reference);
-    ensure!(!pairs.lines.is_empty(), "there is no other policy that could be compared with `{reference}`");
-    print(&pairs.render(format, Down::Problems))?;
+    print(&text)?;
     Ok(0)
 }
 
-fn read(outs: &[PathBuf]) -> Result<Vec<TrialRow>> {
+/// The others against `reference`; says why there is nothing to compare.
+fn pairs(rows: &[TrialRow], metric: Metric, reference: &str) -> Result<Pairs> {
+    let of_folders = format!("{reference}{OF_FOLDER}");
+    if let Some(row) = rows.iter().find(|row| row.id.policy.starts_with(&of_folders)) {
+        bail!(
+            "`{reference}` has other results or settings in one folder than in another; say which is meant, e.g. --against \
+             \"{}\"",
+            row.id.policy
+        );
+    }
+    Selection { policies: vec![reference.to_owned()], problems: Vec::new() }.check(rows.iter())?;
+    let pairs = Pairs::new(rows, metric, reference);
+    ensure!(!pairs.lines.is_empty(), "there is no other policy that could be compared with `{reference}`");
+    ensure!(
+        pairs.has_any(),
+        "no other policy has a trial in common with `{reference}`, so that nothing can be compared trial by trial"
+    );
+    Ok(pairs)
+}
+
+/// What is asked for.
+fn read(outs: &[PathBuf], selection: &Selection) -> Result<Vec<TrialRow>> {
     let (rows, warnings) = match outs {
         [out] => {
-            let (rows, damages) = read_readable_trials(out)?;
+            let (mut rows, damages) = read_readable_trials(out)?;
             ensure!(!rows.is_empty(), "no trial in `{}` has ended yet", out.display());
+            selection.check(rows.iter())?;
+            selection.retain(&mut rows);
             (rows, damages.iter().map(ToString::to_string).collect())
         }
-        several => compared_trials(several)?,
+        several => compared_trials(several, selection)?,
     };
     for warning in &warnings {
         tell(&format!("warning: {warning}"));

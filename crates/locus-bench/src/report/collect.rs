@@ -14,6 +14,9 @@ use crate::experiment::UNIFORM;
 use crate::record::{RunFile, Selection, TRIALS_FILE, TrialRow, read_readable_trials, read_run};
 use crate::trial::TrialId;
 
+/// Stands between a policy and its folder, where folders disagree on it.
+pub const OF_FOLDER: &str = " · ";
+
 /// One folder of a run.
 #[derive(Clone, Debug)]
 pub(super) struct RunFolder {
@@ -44,12 +47,12 @@ pub(super) fn collect(
 ) -> Result<Vec<Group>, Error> {
     let mut folders: Vec<RunFolder> = Vec::new();
     let mut first_error = None;
-    for out in outs {
-        if folders.iter().any(|folder| folder.out == *out) {
-            continue;
-        }
-        match read_folder(out, warnings) {
-            Ok(folder) => folders.push(folder),
+    for out in each_once(outs) {
+        match read_folder(out) {
+            Ok(Read { folder, damages, unknown }) => {
+                folders.push(folder);
+                warnings.extend(damages.into_iter().chain(unknown));
+            }
             Err(error) => {
                 warnings.push(error.to_string());
                 first_error.get_or_insert(error);
@@ -72,28 +75,66 @@ pub(super) fn collect(
     Ok(groups.filter(|group| !group.rows.is_empty()).collect())
 }
 
-fn read_folder(out: &Path, warnings: &mut Vec<String>) -> Result<RunFolder, Error> {
+/// Reads folders that must all be there and have seen the same rounds; what is damaged or disputed is said beside.
+pub(super) fn one_group(outs: &[PathBuf], selection: &Selection) -> Result<(Group, Vec<String>), Error> {
+    let mut folders: Vec<RunFolder> = Vec::new();
+    let mut warnings = Vec::new();
+    for out in each_once(outs) {
+        let Read { folder, damages, .. } = read_folder(out)?;
+        if let Some(other) = folders.iter().find(|other| !saw_the_same(other, &folder)) {
+            return Err(Error::OtherRounds { one: other.out.clone(), other: folder.out });
+        }
+        folders.push(folder);
+        warnings.extend(damages);
+    }
+    selection.check(folders.iter().flat_map(|folder| &folder.rows))?;
+    name_folders(&mut folders);
+    let mut disputed: Vec<String> = disputed_policies(&folders).into_iter().collect();
+    disputed.sort_unstable();
+    warnings.extend(disputed.iter().map(|policy| {
+        format!("`{policy}` has other results or settings in one folder than in another: each is a policy of its own")
+    }));
+    Ok((merged(folders, selection), warnings))
+}
+
+/// Each folder once, however its path is written.
+fn each_once(outs: &[PathBuf]) -> Vec<&PathBuf> {
+    let mut seen = HashSet::new();
+    outs.iter().filter(|out| seen.insert(out.canonicalize().unwrap_or_else(|_| (*out).clone()))).collect()
+}
+
+/// What a folder holds.
+struct Read {
+    folder: RunFolder,
+    /// Rows that cannot be read.
+    damages: Vec<String>,
+    /// Why its `run.json` says nothing.
+    unknown: Option<String>,
+}
+
+fn read_folder(out: &Path) -> Result<Read, Error> {
     let (rows, damages) = read_readable_trials(out)?;
-    warnings.extend(damages.iter().map(Error::to_string));
     if rows.is_empty() {
         return Err(Error::NothingToReport { out: out.to_owned() });
     }
-    let run = match read_run(out) {
-        Ok(Some(run)) => Some(run),
+    let (run, unknown) = match read_run(out) {
+        Ok(Some(run)) => (Some(run), None),
         Ok(None) => {
-            warnings.push(format!(
-                "`{}` holds no run.json: settings, data and machine of its trials are not known",
-                out.display()
-            ));
-            None
+            let out = out.display();
+            (
+                None,
+                Some(format!(
+                    "`{out}` holds no run.json: settings, data and machine of its trials are not known"
+                )),
+            )
         }
         Err(error) => {
-            warnings.push(format!("{error}: settings, data and machine of its trials are not shown"));
-            None
+            (None, Some(format!("{error}: settings, data and machine of its trials are not shown")))
         }
     };
     let written = fs::metadata(out.join(TRIALS_FILE)).and_then(|file| file.modified()).ok();
-    Ok(RunFolder { out: out.to_owned(), name: String::new(), run, rows, written })
+    let folder = RunFolder { out: out.to_owned(), name: String::new(), run, rows, written };
+    Ok(Read { folder, damages: damages.iter().map(Error::to_string).collect(), unknown })
 }
 
 /// The last parts of their paths, as many as tell them apart.
@@ -175,7 +216,7 @@ fn merged(folders: Vec<RunFolder>, selection: &Selection) -> Group {
         for row in &folder.rows {
             let mut named = row.clone();
             if disputed.contains(&row.id.policy) {
-                named.id.policy = format!("{} · {}", row.id.policy, folder.name);
+                named.id.policy = format!("{}{OF_FOLDER}{}", row.id.policy, folder.name);
             }
             match seen.get(&named.id) {
                 // One folder may hold the failure of a trial that went well in another.

@@ -24,8 +24,8 @@ impl Look {
     }
 }
 
-/// The looks of these policies. Those of the paper look the same in every report; no two of the first 36 have the same dashes and
-/// marker, nor the same color and dashes, and no two of eight the same color.
+/// The looks of these policies. Those of the paper look the same in every report, the others as there is room; no two of the first
+/// 36 have the same dashes and marker, nor the same color and dashes, and no two of eight beside Uniform the same color.
 pub(super) fn looks(policies: &[String]) -> Vec<Look> {
     // Others look like those of the paper that are not there, the ablations first, as long as there are such.
     let is_absent = |place: &usize| !policies.iter().any(|policy| policy == paper::POLICIES[*place]);

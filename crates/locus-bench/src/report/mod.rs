@@ -30,7 +30,8 @@ use crate::record::{CURVES_FOLDER, Selection, TrialRow, Worker, create_folder, r
 use crate::status::read_status;
 use crate::summary::{Metric, NO_UNIFORM, Table};
 
-use collect::{Group, RunFolder, collect};
+pub use collect::OF_FOLDER;
+use collect::{Group, RunFolder, collect, one_group};
 use compare::Values;
 pub use compare::{CONFIDENCE, Paired, PairedOverall, Ranking};
 use curves::{Curves, Unreadable};
@@ -170,7 +171,7 @@ fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut V
 
 /// Every table of the paper: regret of both kinds without the ablations, the ablations, seconds.
 fn tables(rows: &[TrialRow], runtime: Table) -> Vec<ShownTable> {
-    let id_of = |row: &TrialRow| row.id.policy.split(['@', '[', ' ']).next().unwrap_or_default().to_owned();
+    let id_of = |row: &TrialRow| paper::base_id(&row.id.policy).to_owned();
     let main: Vec<TrialRow> = rows.iter().filter(|row| !id_of(row).ends_with("-ablation")).cloned().collect();
     let ablation: Vec<TrialRow> =
         rows.iter().filter(|row| paper::ablation_overall(&id_of(row)).is_some()).cloned().collect();
@@ -193,16 +194,15 @@ fn tables(rows: &[TrialRow], runtime: Table) -> Vec<ShownTable> {
     tables
 }
 
-/// The trials of folders that saw the same rounds, each once, and what could not be read. A policy that has other results or
-/// settings in another folder is called `policy · folder`.
-pub fn compared_trials(outs: &[PathBuf]) -> Result<(Vec<TrialRow>, Vec<String>), Error> {
-    let mut warnings = Vec::new();
-    let groups = collect(outs, &Selection::default(), &mut warnings)?;
-    if let [one, other, ..] = &groups[..] {
-        let [one, other] = [one, other].map(|group| group.folders[0].out.clone());
-        return Err(Error::OtherRounds { one, other });
-    }
-    Ok((groups.into_iter().flat_map(|group| group.rows).collect(), warnings))
+/// The trials of folders that saw the same rounds, each once, as far as they are asked for, and what could not be read. A
+/// policy that has other results or settings in another folder is called `policy · folder`. An error where any folder holds
+/// no trial.
+pub fn compared_trials(
+    outs: &[PathBuf],
+    selection: &Selection,
+) -> Result<(Vec<TrialRow>, Vec<String>), Error> {
+    let (group, warnings) = one_group(outs, selection)?;
+    Ok((group.rows, warnings))
 }
 
 /// How much of what was asked for is there.

@@ -16,6 +16,8 @@ pub struct Pairs {
     pub problems: Vec<String>,
     /// The others.
     pub lines: Vec<PairedLine>,
+    /// Which trials are missing, and why.
+    pub notes: Vec<String>,
 }
 
 /// A policy against another, problem by problem.
@@ -41,10 +43,21 @@ pub enum Down {
 impl Pairs {
     /// All policies of `rows` against `reference`; but Uniform, by whose regret all are measured.
     pub fn new(rows: &[TrialRow], metric: Metric, reference: &str) -> Self {
-        let table = Table::new(rows, metric);
-        let policies = table.lines.into_iter().map(|line| line.policy).filter(|policy| policy != UNIFORM);
+        let Table { lines, problems, notes, .. } = Table::new(rows, metric);
+        let policies = lines.into_iter().map(|line| line.policy).filter(|policy| policy != UNIFORM);
         let policies: Vec<String> = policies.collect();
-        Self::of(&Values::new(rows, metric), metric, reference, &policies, &table.problems)
+        let pairs = Self::of(&Values::new(rows, metric), metric, reference, &policies, &problems);
+        Self { notes, ..pairs }
+    }
+
+    /// Whether any two share a trial.
+    pub fn has_any(&self) -> bool {
+        self.lines.iter().any(|line| line.pairs.iter().any(Option::is_some))
+    }
+
+    /// Whether there is anything to put together: one problem alone is all problems.
+    pub(super) fn has_overall(&self) -> bool {
+        self.problems.len() > 1
     }
 
     /// These policies against `reference`, which may be one of them.
@@ -62,10 +75,17 @@ impl Pairs {
             PairedLine { policy: policy.clone(), pairs, overall: complete.as_deref().and_then(overall) }
         };
         let lines = policies.iter().filter(|policy| *policy != reference).map(line).collect();
-        Self { metric, reference: reference.to_owned(), problems: problems.to_vec(), lines }
+        Self {
+            metric,
+            reference: reference.to_owned(),
+            problems: problems.to_vec(),
+            lines,
+            notes: Vec::new(),
+        }
     }
 
-    /// For people the difference, its interval and the wins in one cell; for programs in columns, a row for each pair.
+    /// For people the difference, its interval and the wins; for programs in columns, a row for each pair. `down` is how tables
+    /// for pages and papers stand; a terminal has a block for each problem.
     pub fn render(&self, format: Format, down: Down) -> String {
         let rows = || match down {
             Down::Policies => self.rows(),
@@ -73,17 +93,55 @@ impl Pairs {
         };
         match format {
             Format::Csv => self.csv(),
-            Format::Text => format!("{}\n{}\n", aligned(&rows()), self.words()),
-            Format::Markdown => markdown(&rows(), &self.words()),
-            Format::Latex => latex(&rows(), &self.words()),
+            Format::Text => self.text(),
+            Format::Markdown => markdown(&rows(), &self.words(), &self.notes),
+            Format::Latex => latex(&rows(), &[vec![self.words()], self.notes.clone()].concat().join(" ")),
         }
     }
 
-    /// The header, and a row for each policy. One problem alone is all problems.
+    /// Problem by problem, one line for each policy, so that any number of both stays readable.
+    fn text(&self) -> String {
+        let header =
+            [&*format!("against {}", self.reference), "difference", "from", "to", "wins", "ties", "trials"];
+        let header = header.map(str::to_owned).to_vec();
+        let ends = |interval: Option<(f64, f64)>| match interval {
+            Some((low, high)) => [signed(low), signed(high)],
+            None => [dash(), dash()],
+        };
+        let mut out = String::new();
+        for (place, problem) in self.problems.iter().enumerate() {
+            let mut block = vec![header.clone()];
+            for PairedLine { policy, pairs, .. } in &self.lines {
+                let mut row = vec![policy.clone()];
+                match &pairs[place] {
+                    Some(paired) => {
+                        row.push(signed(paired.difference.mean));
+                        row.extend(ends(paired.interval()));
+                        row.extend([paired.wins, paired.ties, paired.n].map(|count| count.to_string()));
+                    }
+                    None => row.extend(std::iter::repeat_with(dash).take(header.len() - 1)),
+                }
+                block.push(row);
+            }
+            out.push_str(&format!("{problem}\n{}\n", aligned(&block)));
+        }
+        if self.has_overall() {
+            let mut block = vec![header[..4].to_vec()];
+            for PairedLine { policy, overall, .. } in &self.lines {
+                let mut row =
+                    vec![policy.clone(), overall.map_or_else(dash, |overall| signed(overall.difference))];
+                row.extend(ends(overall.and_then(|overall| overall.interval)));
+                block.push(row);
+            }
+            out.push_str(&format!("all problems\n{}\n", aligned(&block)));
+        }
+        out + &[vec![self.words()], self.notes.clone()].concat().join("\n") + "\n"
+    }
+
+    /// The header, and a row for each policy.
     fn rows(&self) -> Vec<Vec<String>> {
-        let has_overall = self.problems.len() > 1;
-        let titles =
-            has_overall.then(|| "all problems".to_owned()).into_iter().chain(self.problems.iter().cloned());
+        let titles = self.has_overall().then(|| "all problems".to_owned()).into_iter();
+        let titles = titles.chain(self.problems.iter().cloned());
         let mut rows =
             vec![std::iter::once(format!("against {}", self.reference)).chain(titles).collect::<Vec<_>>()];
         for PairedLine { policy, pairs, overall } in &self.lines {
@@ -94,20 +152,25 @@ impl Pairs {
                     format!("{difference}, {} of {}", paired.wins, paired.n)
                 })
             });
-            let overall = has_overall.then_some(overall);
+            let overall = self.has_overall().then_some(overall);
             rows.push(std::iter::once(policy.clone()).chain(overall).chain(pairs).collect());
         }
         rows
     }
 
     fn words(&self) -> String {
-        format!(
-            "Difference of {}, its {:.0} % interval, and in how many common trials the policy wins against {}; negative is \
-             better. Intervals are not corrected for how many there are.",
+        let mut words = format!(
+            "Difference of {}, its {:.0} % interval, and in how many common trials the policy wins against {} (a tie is no win); \
+             negative is better. Intervals are not corrected for how many there are.",
             self.metric.title().to_lowercase(),
             CONFIDENCE * 100.0,
             self.reference
-        )
+        );
+        let is_missing = |line: &PairedLine| line.pairs.iter().any(Option::is_none);
+        if self.lines.iter().any(is_missing) {
+            words.push_str(" –: the two have no trial in common; over all problems, not on each.");
+        }
+        words
     }
 
     fn csv(&self) -> String {
@@ -131,7 +194,7 @@ impl Pairs {
                 let [wins, ties, n] = counts;
                 write([policy, against, problem, exact(paired.difference.mean), low, high, wins, ties, n]);
             }
-            if let Some(overall) = &line.overall {
+            if let Some(overall) = line.overall.as_ref().filter(|_| self.has_overall()) {
                 let ([policy, against, problem], [low, high]) =
                     (named("all problems"), ends(overall.interval));
                 let none = String::new;
@@ -162,7 +225,7 @@ fn joined(row: &[String], escaped: fn(&str) -> String, between: &str) -> String 
     row.iter().map(|cell| escaped(cell)).collect::<Vec<_>>().join(between)
 }
 
-fn markdown(rows: &[Vec<String>], words: &str) -> String {
+fn markdown(rows: &[Vec<String>], words: &str, notes: &[String]) -> String {
     let mut out = String::new();
     for (place, row) in rows.iter().enumerate() {
         out.push_str(&format!("| {} |\n", joined(row, markdown_escaped, " | ")));
@@ -170,7 +233,12 @@ fn markdown(rows: &[Vec<String>], words: &str) -> String {
             out.push_str(&format!("| --- |{}\n", " ---: |".repeat(row.len() - 1)));
         }
     }
-    format!("{out}\n{words}\n")
+    out.push_str(&format!("\n{words}\n"));
+    if !notes.is_empty() {
+        out.push('\n');
+        out.extend(notes.iter().map(|note| format!("- {note}\n")));
+    }
+    out
 }
 
 fn latex(rows: &[Vec<String>], words: &str) -> String {
@@ -216,6 +284,7 @@ mod tests {
             reference: "bbb".to_owned(),
             problems: ["wheel", "my_own"].map(str::to_owned).to_vec(),
             lines: vec![line],
+            notes: vec!["a note.".to_owned()],
         };
         let text = |format| pairs.render(format, Down::Policies);
         let expected = format!("−2.00 [{}, {}], 3 of 3", signed(low), signed(high));
@@ -236,17 +305,31 @@ mod tests {
         assert_eq!(csv.lines().count(), 2);
         let latex = text(Format::Latex);
         assert!(latex.contains("{lrrr}") && latex.contains("a|b\\_c & -- & $-$2.00 {[}"), "{latex}");
-        let down = pairs.render(Format::Text, Down::Problems);
-        let width = expected.chars().count();
+        let down = pairs.render(Format::Markdown, Down::Problems);
+        let lines = ["| against bbb | a\\|b_c |", "| --- | ---: |", "| all problems | – |"];
+        assert_eq!(down.lines().take(3).collect::<Vec<_>>(), lines);
+        assert!(
+            down.contains(&format!(
+                "| wheel | {expected} |\n| my_own | – |\n\nDifference of normalized simple"
+            )),
+            "{down}"
+        );
+        assert!(down.contains("no trial in common") && down.ends_with("\n\n- a note.\n"), "{down}");
+        let [low, high] = [low, high].map(signed);
+        let text = pairs.render(Format::Text, Down::Problems);
         let lines = [
-            format!("  against bbb   {:>width$}", "a|b_c"),
-            format!("  all problems  {:>width$}", "–"),
-            format!("  wheel         {expected}"),
-            format!("  my_own        {:>width$}", "–"),
-            String::new(),
+            "wheel".to_owned(),
+            format!(
+                "  against bbb  difference  {:>2$}  {:>3$}  wins  ties  trials",
+                "from",
+                "to",
+                low.chars().count(),
+                high.chars().count()
+            ),
+            format!("  a|b_c             −2.00  {low}  {high}     3     0       3"),
         ];
-        assert_eq!(down.lines().take(5).collect::<Vec<_>>(), lines);
-        assert!(down.contains("Difference of normalized simple regret"), "{down}");
+        assert_eq!(text.lines().take(3).collect::<Vec<_>>(), lines);
+        assert!(text.contains("\nall problems\n") && text.ends_with("\na note.\n"), "{text}");
         let mut of_one = pairs.clone();
         of_one.problems.pop();
         of_one.lines[0].pairs.pop();

@@ -97,8 +97,8 @@ impl Table {
     pub fn new(rows: &[TrialRow], metric: Metric) -> Self {
         let problems = in_order(rows.iter().map(|row| &row.id.problem), paper::problem_column);
         let policies = in_order(rows.iter().map(|row| &row.id.policy), |name| {
-            let id = name.split(['@', '[', ' ']).next();
-            paper::POLICIES.iter().position(|policy| Some(*policy) == id)
+            let id = paper::base_id(name);
+            paper::POLICIES.iter().position(|policy| *policy == id)
         });
         let mut notes = Vec::new();
         let steps = rows.first().map_or(0, |row| row.steps);
@@ -288,8 +288,7 @@ fn in_order<'a>(
 /// Where the paper's mean ranks come from: its table of the ablation, if an ablation is among the policies and all the others
 /// stand in that table, too.
 fn overall_of(metric: Metric, policies: &[String]) -> impl Fn(&str) -> Option<PaperOverall> {
-    let id_of = |policy: &String| policy.split(['@', '[', ' ']).next().unwrap_or_default().to_owned();
-    let ids: Vec<String> = policies.iter().map(id_of).collect();
+    let ids: Vec<&str> = policies.iter().map(|policy| paper::base_id(policy)).collect();
     let is_ablation = metric == Metric::Cumulative
         && ids.iter().any(|id| id.ends_with("-ablation"))
         && ids.iter().all(|id| paper::ablation_overall(id).is_some());

@@ -168,8 +168,9 @@ fn a_policy_against_the_others() {
     assert!(!csv.contains("uniform"), "{csv}");
     // The policy compared with need not be named twice, and others are left out.
     let text = table(&desk, "out --against lin-full-post --policies lin-pool --problems wheel");
-    let head: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
-    assert_eq!(head, ["against", "lin-full-post", "lin-pool"]);
+    let lines: Vec<&str> = text.lines().take(4).collect();
+    assert!(lines[0] == "wheel" && lines[1].starts_with("  against lin-full-post  difference "), "{text}");
+    assert!(lines[2].starts_with("  lin-pool ") && lines[3].is_empty(), "{text}");
     assert!(text.contains("Difference of normalized cumulative regret"), "{text}");
     let markdown = table(&desk, "out --against lin-full-post --format markdown --metric simple");
     assert!(
@@ -201,5 +202,50 @@ fn several_folders_are_one_table_if_they_saw_the_same() {
     assert_eq!(table(&desk, "one two --format csv"), table(&desk, "both --format csv"));
     desk.tiny_bench("--problems linear --policies lin-ucb --seed 7 --out other").ok();
     let said = desk.locus(["table", "one", "other"]);
-    said.refused(&["`one` and `other` saw other rounds"]);
+    said.refused(&["`one` and `other` did not see the same rounds"]);
+    // A folder that is not there is no smaller table.
+    desk.locus(["table", "one", "nowhere"]).refused(&["there is no folder `nowhere`"]);
+    assert_eq!(table(&desk, "one two ./one --format csv"), table(&desk, "both --format csv"));
+    // Two policies that never met in a trial, and what is missing of those that did.
+    desk.locus(
+        "bench --problems linear --policies uniform,lin-ucb --first-trial 5 --trials 2 --steps 60 --out late"
+            .split(' '),
+    )
+    .ok();
+    desk.locus(["table", "one", "late", "--against", "lin-full-post"])
+        .refused(&["no other policy has a trial in common with `lin-full-post`"]);
+    let trials = desk.read("both/trials.csv");
+    let without_one = |policy: &str| -> String {
+        let is_it = |line: &str| line.starts_with(&format!("linear,{policy},1,"));
+        trials.lines().filter(|line| !is_it(line)).map(|line| format!("{line}\n")).collect()
+    };
+    desk.write("both/trials.csv", without_one("uniform"));
+    let text = table(&desk, "both --against lin-ucb");
+    assert!(text.contains("1 trial left out, Uniform has no such trial"), "{text}");
+}
+
+/// Where folders disagree on a policy, each has its own, and one of them is to be named.
+#[test]
+fn folders_that_disagree_on_a_policy() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --policies lin-full-post,lin-ucb --out a").ok();
+    let trials = desk.read("a/trials.csv");
+    let line = trials.lines().find(|line| line.starts_with("linear,lin-ucb,0,")).unwrap();
+    let mut cells: Vec<&str> = line.split(',').collect();
+    cells[5] = "1.5";
+    desk.write("b/trials.csv", trials.replace(line, &cells.join(",")));
+    let said = desk.locus(["table", "a", "b", "--policies", "lin-ucb"]).ok();
+    assert!(said.stderr.contains("`lin-ucb` has other results or settings in one folder"), "{}", said.stderr);
+    assert!(said.stdout.contains("lin-ucb · a ") && said.stdout.contains("lin-ucb · b "), "{}", said.stdout);
+    assert!(!said.stderr.contains("run.json") && !said.stdout.contains("lin-full-post"), "{said:?}");
+    desk.locus(["table", "a", "b", "--against", "lin-ucb"])
+        .refused(&["say which is meant, e.g. --against \"lin-ucb · a\""]);
+    let said =
+        desk.locus(["table", "a", "b", "--against", "lin-ucb · a", "--policies", "lin-full-post"]).ok();
+    assert!(
+        said.stdout.contains("against lin-ucb · a ") && said.stdout.contains("\n  lin-full-post "),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("\n  lin-ucb · b "), "{}", said.stdout);
 }

@@ -59,7 +59,8 @@ fn table(section: &Section, reference: &str, id: &str) -> String {
         "<div class=\"scroll against\"><table class=\"sortable\"><caption>against <code>{}</code></caption>\n<thead><tr>",
         escaped(reference)
     ));
-    let titles = ["policy", "all problems"].into_iter().chain(section.problems.iter().map(String::as_str));
+    let overall = pairs.has_overall().then_some("all problems");
+    let titles = ["policy"].into_iter().chain(overall).chain(section.problems.iter().map(String::as_str));
     for title in titles {
         html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{}</button></th>", escaped(title)));
     }
@@ -69,7 +70,9 @@ fn table(section: &Section, reference: &str, id: &str) -> String {
             "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code></th>",
             escaped(&line.policy)
         ));
-        html.push_str(&overall_cell(line));
+        if pairs.has_overall() {
+            html.push_str(&overall_cell(line));
+        }
         line.pairs.iter().for_each(|paired| html.push_str(&cell(paired.as_ref())));
         html.push_str("</tr>\n");
     }
