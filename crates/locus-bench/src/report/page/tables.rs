@@ -235,8 +235,9 @@ fn in_errors(table: &Table) -> Option<String> {
     let (errors, policy, problem) = all.iter().max_by(|one, other| one.0.abs().total_cmp(&other.0.abs()))?;
     let beyond = all.iter().filter(|(errors, ..)| errors.abs() > 2.0).count();
     Some(format!(
-        "Stricter: if its ± is a standard deviation over {} trials, {beyond} of {} means differ by more than two standard \
-         errors of the difference, where chance alone gives about one in twenty; the farthest is <code>{}</code> on {}, by {}.",
+        "Stricter: if its ± is a standard deviation over {} trials, {beyond} of the {} means with a plain id differ by more than \
+         two standard errors of the difference, where chance alone gives about one in twenty; the farthest is \
+         <code>{}</code> on {}, by {}.",
         paper::TRIALS,
         all.len(),
         escaped(policy),
@@ -278,7 +279,7 @@ mod tests {
         let rows = |n: usize| (0..n).flat_map(of_trial).collect::<Vec<_>>();
         let said = in_errors(&Table::new(&rows(10), Metric::Cumulative)).unwrap();
         let t = -8.38 / (1.0 / 9.0 + 13.05_f64.powi(2) / 50.0).sqrt();
-        assert!(said.contains("1 of 2 means differ"), "{said}");
+        assert!(said.contains("1 of the 2 means with a plain id differ"), "{said}");
         assert!(said.contains(&format!("<code>lin-full-post</code> on wheel, by {}", signed(t))), "{said}");
         assert_eq!(in_errors(&Table::new(&rows(9), Metric::Cumulative)), None);
     }
