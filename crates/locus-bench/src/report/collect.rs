@@ -4,7 +4,7 @@
 //! had run in one folder. A policy that ran in several of them with the same results is one policy; with other results or
 //! settings each folder's is one of its own, called `policy · folder`. Folders that saw other rounds are shown apart.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -37,6 +37,8 @@ pub(super) struct Group {
     pub(super) rows: Vec<TrialRow>,
     /// Where each row came from: the place of its folder, and what it is called there.
     pub(super) sources: Vec<(usize, TrialId)>,
+    /// The policies that are several here, since their results or settings differ between the folders.
+    disputed: BTreeSet<String>,
 }
 
 /// Reads what is asked for from every folder; what cannot be read is said in `warnings`. An error where no folder holds a trial.
@@ -75,8 +77,13 @@ pub(super) fn collect(
     Ok(groups.filter(|group| !group.rows.is_empty()).collect())
 }
 
-/// Reads folders that must all be there and have seen the same rounds; what is damaged or disputed is said beside.
-pub(super) fn one_group(outs: &[PathBuf], selection: &Selection) -> Result<(Group, Vec<String>), Error> {
+/// The trials of folders that saw the same rounds, each once, as far as they are asked for; and what is damaged or disputed. A
+/// policy that has other results or settings in another folder is called `policy · folder`. An error where any folder holds
+/// no trial.
+pub fn compared_trials(
+    outs: &[PathBuf],
+    selection: &Selection,
+) -> Result<(Vec<TrialRow>, Vec<String>), Error> {
     let mut folders: Vec<RunFolder> = Vec::new();
     let mut warnings = Vec::new();
     for out in each_once(outs) {
@@ -89,12 +96,11 @@ pub(super) fn one_group(outs: &[PathBuf], selection: &Selection) -> Result<(Grou
     }
     selection.check(folders.iter().flat_map(|folder| &folder.rows))?;
     name_folders(&mut folders);
-    let mut disputed: Vec<String> = disputed_policies(&folders).into_iter().collect();
-    disputed.sort_unstable();
-    warnings.extend(disputed.iter().map(|policy| {
+    let group = merged(folders, selection);
+    warnings.extend(group.disputed.iter().map(|policy| {
         format!("`{policy}` has other results or settings in one folder than in another: each is a policy of its own")
     }));
-    Ok((merged(folders, selection), warnings))
+    Ok((group.rows, warnings))
 }
 
 /// Each folder once, however its path is written.
@@ -194,7 +200,7 @@ fn agree(one: &RunFolder, other: &RunFolder, policy: &str) -> bool {
 }
 
 /// The policies on whose results or settings two folders disagree.
-fn disputed_policies(folders: &[RunFolder]) -> HashSet<String> {
+fn disputed_policies(folders: &[RunFolder]) -> BTreeSet<String> {
     let policies: HashSet<&str> =
         folders.iter().flat_map(|folder| &folder.rows).map(|row| row.id.policy.as_str()).collect();
     let is_disputed = |policy: &&str| {
@@ -236,5 +242,5 @@ fn merged(folders: Vec<RunFolder>, selection: &Selection) -> Group {
     let picked = selection.picks(sources.iter().map(|(_, id)| id));
     let pairs = rows.into_iter().zip(sources).zip(picked);
     let (rows, sources) = pairs.filter_map(|(pair, is_picked)| is_picked.then_some(pair)).unzip();
-    Group { folders, rows, sources }
+    Group { folders, rows, sources, disputed }
 }

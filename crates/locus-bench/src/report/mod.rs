@@ -30,8 +30,8 @@ use crate::record::{CURVES_FOLDER, Selection, TrialRow, Worker, create_folder, r
 use crate::status::read_status;
 use crate::summary::{Metric, NO_UNIFORM, Table};
 
-pub use collect::OF_FOLDER;
-use collect::{Group, RunFolder, collect, one_group};
+use collect::{Group, RunFolder, collect};
+pub use collect::{OF_FOLDER, compared_trials};
 use compare::Values;
 pub use compare::{CONFIDENCE, Paired, PairedOverall, Ranking};
 use curves::{Curves, Unreadable};
@@ -192,17 +192,6 @@ fn tables(rows: &[TrialRow], runtime: Table) -> Vec<ShownTable> {
     }
     show("runtime", Metric::Runtime.title().to_owned(), runtime);
     tables
-}
-
-/// The trials of folders that saw the same rounds, each once, as far as they are asked for, and what could not be read. A
-/// policy that has other results or settings in another folder is called `policy · folder`. An error where any folder holds
-/// no trial.
-pub fn compared_trials(
-    outs: &[PathBuf],
-    selection: &Selection,
-) -> Result<(Vec<TrialRow>, Vec<String>), Error> {
-    let (group, warnings) = one_group(outs, selection)?;
-    Ok((group.rows, warnings))
 }
 
 /// How much of what was asked for is there.
