@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use locus::nn::{Adam, BayesMlp, BayesMlpWork, BayesStart, Input, Layout, Normals, Panel, SparseRows};
+use locus::math::nn::{Adam, BayesMlp, BayesMlpWork, BayesStart, Input, Layout, Normals, Panel, SparseRows};
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 
 /// And how many numbers of a context are not 0, unless all are.

@@ -7,8 +7,8 @@
 
 use std::time::Instant;
 
-use locus::linear::{Block, LinearPosterior, LinearPrior};
-use locus::nn::{Activation, InputGradient, Layout, Mlp, MlpWork, Panel, RmsProp, clip_by_global_norm};
+use locus::math::linear::{Block, LinearPosterior, LinearPrior};
+use locus::math::nn::{Activation, InputGradient, Layout, Mlp, MlpWork, Panel, RmsProp, clip_by_global_norm};
 use locus::{Outcome, PolicySpec, Request, Seed, Shape};
 
 const SHAPES: [Shape; 5] =

@@ -9,9 +9,9 @@
 
 use std::time::Instant;
 
-use locus::nn::{Panel, Stack, StackWork, add_combined, combine, squared_distances};
-use locus::policy::pi_ts_dgf::config::PiTsDgfConfig;
-use locus::policy::pi_ts_dgf::flow::{Flow, FlowWork};
+use locus::math::nn::{Panel, Stack, StackWork, add_combined, combine, squared_distances};
+use locus::model::weights::pi_ts_dgf::config::PiTsDgfConfig;
+use locus::model::weights::pi_ts_dgf::flow::{Flow, FlowWork};
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 
 const SHAPES: [Shape; 6] = [

@@ -20,31 +20,20 @@
 //! The code is mapped in ARCHITECTURE.md, at the root of the repository.
 #![deny(unsafe_code)]
 
-mod config;
+pub mod agent;
+pub mod decision;
 mod error;
-pub mod gp;
-mod interaction;
-#[cfg(test)]
-mod kolmogorov;
-pub mod linear;
-pub mod matrix;
-pub mod nn;
-pub mod policy;
-pub mod replay;
-mod rng;
-mod save;
-mod scratch;
-mod seed;
-mod shape;
+pub mod math;
+pub mod model;
+pub mod random;
+pub mod registry;
 
+pub use agent::{Choose, FitReport, Policy};
+pub use decision::{Choice, Outcome, Propensity, Request, Shape};
 pub use error::Error;
-pub use interaction::{Choice, Outcome, Propensity, Request};
-pub use policy::registry::{PolicyInfo, SettingInfo, load, policies};
-pub use policy::spec::PolicySpec;
-pub use policy::{Choose, FitReport, Policy};
-pub use rng::Rng;
-pub use seed::Seed;
-pub use shape::Shape;
+pub use random::{Rng, Seed};
+pub use registry::spec::PolicySpec;
+pub use registry::{PolicyInfo, SettingInfo, load, policies};
 
 /// The version, and after a `+` a checksum of the library's sources: two builds of the same name compute the same numbers on the same
 /// kind of processor.

@@ -1,0 +1,69 @@
+//! How is an action chosen, and learned?
+//!
+//! Two traits face the caller. [`Choose`] decides and cannot learn; it is shared between threads. [`Policy`]
+//! learns and hands out such deciders. Behind them, a [`RewardModel`](wrapper::RewardModel) says what rewards to
+//! expect, and [`Thompson`](wrapper::Thompson) makes a policy of it. [`registry`](crate::registry) knows them all by name.
+
+pub mod replay;
+pub(crate) mod scratch;
+pub mod wrapper;
+
+use std::sync::Arc;
+
+use crate::{Choice, Error, Outcome, Request, Shape};
+
+/// Something that can decide; safe to share between threads, unable to learn.
+pub trait Choose: Send + Sync {
+    /// The policy in canonical form, for records, tables and files: `lin-full-post[prior_precision=1]`.
+    fn name(&self) -> &str;
+
+    /// Width of the contexts and number of actions that it was built for.
+    fn shape(&self) -> Shape;
+
+    /// Decides for one request. **Samples**, from the stream of its seed for the request's round. Does not
+    /// block, and does not allocate once its thread has made a decision of this size.
+    fn choose(&self, request: Request<'_>) -> Result<Choice, Error>;
+
+    /// Draws every action's mean reward for each context, as a decision would: the rewards of a context side by side,
+    /// one context after another. **Samples**, from the stream `"sample"` of `round`. Allocates.
+    ///
+    /// Give one context many times to see its distribution, or many contexts once each. A policy that explores otherwise than by
+    /// drawing rewards gives what its decisions compare, the same each time: predicted rewards (`epsilon-greedy`, `boltzmann`) or
+    /// upper bounds (`lin-ucb`). A policy that expects no rewards fails with [`Error::NoRewards`].
+    fn sample_rewards(&self, _round: u64, _contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
+        Err(Error::NoRewards { policy: self.name().to_owned() })
+    }
+}
+
+/// A decision rule that learns from bandit feedback.
+pub trait Policy: Choose {
+    /// Takes in one outcome and perhaps trains. Outcomes may come late, in any order, or never; what was
+    /// learned depends on the order in which they came.
+    ///
+    /// Bad input is an error, and nothing has changed. If a round of training breaks down
+    /// ([`Error::is_numeric`]), the outcome is taken in all the same, and the model stays as it was before that
+    /// round: do not teach the outcome again.
+    fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error>;
+
+    /// What [`Choose::choose`] needs, frozen: it goes on deciding while this policy learns.
+    fn snapshot(&self) -> Arc<dyn Choose>;
+
+    /// The whole policy as a versioned, checksummed file; [`load`](crate::load) carries on from it without a
+    /// trace.
+    fn save(&self) -> Vec<u8>;
+}
+
+/// What a call of [`Policy::learn`] did beyond taking note; the default is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct FitReport {
+    /// Minibatches that were trained on.
+    pub minibatches: u32,
+    /// Mean loss over these minibatches.
+    pub mean_loss: Option<f64>,
+    /// How often a guard changed a number so that training could go on, such as a standard deviation held at its floor.
+    pub interventions: u64,
+}
+
+#[cfg(test)]
+pub(crate) mod contract;

@@ -1,0 +1,179 @@
+//! Initial pulls, schedule and replay, seen through a model that only takes notes.
+
+use super::*;
+use crate::Propensity;
+use crate::registry::Registered;
+use crate::registry::settings::config;
+
+config! {
+    /// Settings of the note taker.
+    pub(super) struct NotesConfig {
+        /// Observations between rounds of training
+        every: u32 = 3, Range::from(1.0, 100.0), "test";
+        /// Observations kept
+        capacity: u32 = 4, Range::from(1.0, 100.0), "test";
+        /// The round of training that breaks down, 0 for none
+        breaks_in: u32 = 0, Range::from(0.0, 100.0), "test";
+    }
+}
+
+static NOTES: Registered<NotesConfig> =
+    Registered::of::<Notes>("notes", "", &[("test", NotesConfig::default)]);
+
+impl Planned for NotesConfig {
+    fn plan(&self) -> Plan {
+        Plan::trained(2, self.every, Some(self.capacity as usize))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Notes {
+    breaks_in: u32,
+    observed: Vec<f64>,
+    /// The rewards in the replay at every round of training, and what chance gave there.
+    fits: Vec<Vec<f64>>,
+    chances: Vec<u64>,
+}
+
+impl RewardModel for Notes {
+    type Config = NotesConfig;
+
+    fn new(config: &NotesConfig, _shape: Shape, _seed: Seed) -> Self {
+        Self { breaks_in: config.breaks_in, observed: Vec::new(), fits: Vec::new(), chances: Vec::new() }
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        _scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        rewards.iter_mut().for_each(|reward| *reward = rng.normal());
+        // Contexts below 0 ask for a reward that is no finite number.
+        rewards[1] = match contexts[0][0] {
+            -1.0 => f64::NAN,
+            -2.0 => f64::INFINITY,
+            -3.0 => f64::NEG_INFINITY,
+            _ => rewards[1],
+        };
+        Ok(())
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        self.observed.push(outcome.reward);
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        self.chances.push(rng.next_u64());
+        self.fits.push((0..replay.len()).map(|index| replay.get(index).reward).collect());
+        if self.fits.len() == self.breaks_in as usize {
+            return Err(Breakdown { place: "the loss".to_owned(), found: f64::INFINITY });
+        }
+        Ok(FitReport { minibatches: 1, mean_loss: Some(0.5), interventions: 0 })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        for list in [&self.observed].into_iter().chain(&self.fits) {
+            encoder.usize(list.len());
+            encoder.f64s(list);
+        }
+        self.chances.iter().for_each(|&chance| encoder.u64(chance));
+    }
+
+    /// Only what [`notes_are_saved_with_replay_and_schedule`] saves: one round of training.
+    fn decode(config: &NotesConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let mut list = || {
+            let mut list = vec![0.0; decoder.usize()?];
+            decoder.f64s(&mut list).map(|()| list)
+        };
+        let (observed, fits) = (list()?, vec![list()?]);
+        let chances = vec![decoder.u64()?];
+        Ok(Self { observed, fits, chances, ..Self::new(config, shape, Seed::new(0)) })
+    }
+}
+
+fn notes(config: NotesConfig) -> Thompson<Notes> {
+    let spec = NOTES.spec(&config).unwrap();
+    Thompson::new(&config, Identity { spec, shape: Shape::new(1, 3), seed: Seed::new(0) }).unwrap()
+}
+
+fn outcome(round: u64) -> Outcome<'static> {
+    Outcome { round, context: &[1.0], action: 0, reward: round as f64 }
+}
+
+#[test]
+fn initial_pulls_follow_the_callers_rounds_not_the_rewards() {
+    let policy = notes(NotesConfig::default());
+    // No reward ever arrives; every action is still pulled twice, in turn.
+    let actions: Vec<usize> =
+        (0..6).map(|round| policy.choose(Request { round, context: &[1.0] }).unwrap().action).collect();
+    assert_eq!(actions, [0, 1, 2, 0, 1, 2]);
+    let later = policy.choose(Request { round: 6, context: &[1.0] }).unwrap();
+    assert_eq!(later.propensity, Propensity::Unknown);
+}
+
+#[test]
+fn trains_on_schedule_on_the_last_observations() {
+    let mut policy = notes(NotesConfig::default());
+    let minibatches: Vec<u32> =
+        (1..=7).map(|round| policy.learn(outcome(round)).unwrap().minibatches).collect();
+    assert_eq!(minibatches, [0, 0, 1, 0, 0, 1, 0]);
+    assert_eq!(policy.model().fits, [vec![1.0, 2.0, 3.0], vec![3.0, 4.0, 5.0, 6.0]]);
+    assert_eq!(policy.model().observed.len(), 7);
+}
+
+#[test]
+fn notes_are_saved_with_replay_and_schedule() {
+    let config = NotesConfig::default();
+    let mut policy = notes(config.clone());
+    (1..=5).for_each(|round| assert!(policy.learn(outcome(round)).is_ok()));
+    let file = policy.save();
+    let mut body = save::unseal(&file).unwrap();
+    // The registry reads text, shape and seed first; it does not know this policy.
+    body.text().unwrap();
+    (0..3).for_each(|_| assert!(body.u64().is_ok()));
+    let identity = policy.identity.clone();
+    let mut loaded = Thompson::<Notes>::decode(&config, identity, &mut body).unwrap();
+    body.finish().unwrap();
+    for round in 6..=10 {
+        assert_eq!(policy.learn(outcome(round)).unwrap(), loaded.learn(outcome(round)).unwrap());
+    }
+    assert_eq!(loaded.model().fits, policy.model().fits);
+    assert_eq!(loaded.model().fits[1], [3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(loaded.model().chances, policy.model().chances);
+    let distinct: std::collections::HashSet<u64> = policy.model().chances.iter().copied().collect();
+    assert_eq!(distinct.len(), 3, "every round of training has its own chance");
+}
+
+#[test]
+fn a_reward_that_is_not_finite_is_an_error_that_names_round_and_action() {
+    let policy = notes(NotesConfig::default());
+    for (feature, found) in [(-1.0, "NaN"), (-2.0, "inf"), (-3.0, "-inf")] {
+        let context = [feature];
+        let chosen = policy.choose(Request { round: 9, context: &context }).map(|choice| choice.action);
+        let sampled = policy.sample_rewards(9, &[&context]).map(|_| 0);
+        for error in [chosen.unwrap_err(), sampled.unwrap_err()] {
+            assert!(error.is_numeric());
+            let expected =
+                format!("the drawn reward of action 1 gave {found} in round 9; the policy did not act on it");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}
+
+#[test]
+fn training_that_breaks_down_leaves_the_model_as_it_was() {
+    let mut policy = notes(NotesConfig { breaks_in: 2, ..NotesConfig::default() });
+    let errors: Vec<u64> = (1..=8).filter(|&round| policy.learn(outcome(round)).is_err()).collect();
+    assert_eq!(errors, [6]);
+    assert_eq!(policy.model().fits, [vec![1.0, 2.0, 3.0]]);
+    assert_eq!(policy.model().observed.len(), 8, "the observations themselves are kept");
+}
+
+#[test]
+fn the_first_of_equal_rewards_wins() {
+    assert_eq!(highest(&[1.0, 3.0, 3.0]).unwrap(), 1);
+    assert_eq!(highest(&[-1e300, -1e300]).unwrap(), 0);
+    assert!(highest(&[1.0, f64::NAN]).is_err());
+}

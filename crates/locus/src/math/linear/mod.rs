@@ -1,0 +1,192 @@
+//! Bayesian linear regression with unknown noise, in square-root form; knows no bandits.
+//!
+//! Rewards are `y = xᵀβ + noise` with `σ² ~ InvGamma(a₀, b₀)` and `β ~ N(0, σ²/λ·I)`. After n observations
+//!
+//! ```text
+//! Λ = λI + XᵀX    μ = Λ⁻¹Xᵀy    a = a₀ + n/2    b = b₀ + ½(yᵀy − μᵀΛμ)
+//! ```
+//!
+//! None of this is computed as written. What is kept is the triangle `[R q; 0 ρ]` of a QR decomposition of
+//! the data with the prior's rows on top: `RᵀR = Λ`, `Rμ = q`, `ρ² = yᵀy − μᵀΛμ`. A new observation is rotated
+//! into it in O(d²). Rotations only ever lengthen the diagonal of R, so Λ stays positive definite whatever
+//! comes, and ρ² is a sum of squares, so b never suffers from the cancellation in its formula.
+
+mod block;
+mod triangle;
+
+pub use block::Block;
+
+use crate::registry::save::{Decoder, Encoder};
+use crate::{Error, Rng};
+use triangle::Triangle;
+
+/// The prior of a [`LinearPosterior`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearPrior {
+    /// λ, how strongly coefficients are held to 0. Positive.
+    pub precision: f64,
+    /// a₀, the shape of the noise variance's inverse gamma distribution. Positive.
+    pub shape: f64,
+    /// b₀, its rate. Positive.
+    pub rate: f64,
+}
+
+/// What is known of the coefficients and the noise of a linear relation.
+///
+/// Every call panics unless it is given as many features as the posterior was made for; numbers must be finite.
+///
+/// ```
+/// use locus::linear::{LinearPosterior, LinearPrior};
+///
+/// let mut posterior = LinearPosterior::new(2, LinearPrior { precision: 1e-6, shape: 6.0, rate: 6.0 });
+/// for (x, y) in [([1.0, 0.0], 3.0), ([0.0, 1.0], -1.0), ([1.0, 1.0], 2.0)] {
+///     posterior.observe(&x, y);
+/// }
+/// assert!((posterior.mean()[0] - 3.0).abs() < 1e-5);
+/// assert!((posterior.mean()[1] + 1.0).abs() < 1e-5);
+/// ```
+#[derive(Clone, Debug)]
+pub struct LinearPosterior {
+    prior: LinearPrior,
+    /// `[R q]`
+    triangle: Triangle,
+    /// ρ²
+    residual: f64,
+    /// n
+    n_observed: u64,
+    /// μ, from `Rμ = q`; kept because many decisions follow each observation of an arm.
+    mean: Vec<f64>,
+    /// The row that is being rotated in; kept so that observing does not allocate.
+    row: Vec<f64>,
+}
+
+impl LinearPosterior {
+    /// The prior, for `dim` features.
+    pub fn new(dim: usize, prior: LinearPrior) -> Self {
+        Self {
+            prior,
+            triangle: Triangle::new(dim, prior.precision.sqrt()),
+            residual: 0.0,
+            n_observed: 0,
+            mean: vec![0.0; dim],
+            row: vec![0.0; dim + 1],
+        }
+    }
+
+    /// Takes in that `features` gave `target`. O(d²). Magnitudes must stay below 1e150.
+    pub fn observe(&mut self, features: &[f64], target: f64) {
+        let dim = self.dim();
+        self.row[..dim].copy_from_slice(features);
+        self.row[dim] = target;
+        self.triangle.rotate_in(&mut self.row);
+        self.residual += self.row[dim] * self.row[dim];
+        self.n_observed += 1;
+        self.triangle.solve(&mut self.mean);
+    }
+
+    /// Takes in many observations at once, and empties the block: what observing each of them would give, up to rounding,
+    /// several times as fast. Magnitudes must lie between 1e-150 and 1e150, or be 0.
+    pub fn observe_block(&mut self, block: &mut Block) {
+        assert_eq!(block.dim(), self.dim(), "features of a block");
+        self.n_observed += block.len() as u64;
+        self.residual += block.rotate_into(self.triangle.entries_mut());
+        self.triangle.solve(&mut self.mean);
+    }
+
+    /// What the same observations tell if only their first `dim` features are seen, without taking them in again. O(d²).
+    pub fn leading(&self, dim: usize) -> Self {
+        let (triangle, left_over) = self.triangle.leading(dim);
+        let mut mean = vec![0.0; dim];
+        triangle.solve(&mut mean);
+        let (prior, residual, n_observed) = (self.prior, self.residual + left_over, self.n_observed);
+        Self { prior, triangle, residual, n_observed, mean, row: vec![0.0; dim + 1] }
+    }
+
+    /// d, the number of features.
+    pub fn dim(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// μ, the mean of the coefficients.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// a, the shape of the noise variance's inverse gamma distribution.
+    pub fn noise_shape(&self) -> f64 {
+        self.prior.shape + 0.5 * self.n_observed as f64
+    }
+
+    /// b, its rate.
+    pub fn noise_rate(&self) -> f64 {
+        self.prior.rate + 0.5 * self.residual
+    }
+
+    /// Draws the noise variance σ². **Samples.**
+    pub fn sample_noise_variance(&self, rng: &mut Rng) -> f64 {
+        self.noise_rate() / rng.gamma(self.noise_shape())
+    }
+
+    /// Draws coefficients given the noise variance, `β ~ N(μ, σ²Λ⁻¹)`. **Samples.** O(d²).
+    pub fn sample_coefficients(&self, noise_variance: f64, rng: &mut Rng, coefficients: &mut [f64]) {
+        coefficients.iter_mut().for_each(|coefficient| *coefficient = rng.normal());
+        self.triangle.solve_for(coefficients);
+        let noise_std = noise_variance.sqrt();
+        for (coefficient, mean) in coefficients.iter_mut().zip(&self.mean) {
+            *coefficient = mean + noise_std * *coefficient;
+        }
+    }
+
+    /// `xᵀΛ⁻¹x`: given σ², the prediction `xᵀβ` is N(xᵀμ, σ² times this). O(d²); `work` has d places.
+    ///
+    /// Never above [`Self::leverage_bound`], whatever the rounding.
+    pub fn leverage(&self, features: &[f64], work: &mut [f64]) -> f64 {
+        assert_eq!(features.len(), self.dim());
+        work.copy_from_slice(features);
+        self.triangle.solve_transposed(work);
+        triangle::dot(work, work).min(self.leverage_bound(features))
+    }
+
+    /// `xᵀx/λ`, what [`Self::leverage`] is before any observation; it only ever falls.
+    pub fn leverage_bound(&self, features: &[f64]) -> f64 {
+        triangle::dot(features, features) / self.prior.precision
+    }
+
+    /// `log det(Λ/λ)`: twice what the observations told of the coefficients, in nats. It grows with the logarithm of their number and
+    /// with the dimensions that they span. O(d).
+    pub fn information(&self) -> f64 {
+        2.0 * self.triangle.log_determinant() - self.dim() as f64 * libm::log(self.prior.precision)
+    }
+
+    /// `xᵀμ`.
+    pub fn predict(&self, features: &[f64]) -> f64 {
+        assert_eq!(features.len(), self.dim());
+        triangle::dot(features, &self.mean)
+    }
+
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.n_observed);
+        encoder.f64(self.residual);
+        encoder.f64s(self.triangle.entries());
+    }
+
+    pub(crate) fn decode(dim: usize, prior: LinearPrior, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let n_observed = decoder.u64()?;
+        let residual = decoder.f64()?;
+        let n_present = decoder.remaining() / size_of::<f64>();
+        if Triangle::n_entries(dim).is_none_or(|n_entries| n_entries > n_present) {
+            return Err(decoder.damaged(format!("a factor for {dim} features is cut short")));
+        }
+        let mut posterior = Self { residual, n_observed, ..Self::new(dim, prior) };
+        decoder.f64s(posterior.triangle.entries_mut())?;
+        posterior.triangle.solve(&mut posterior.mean);
+        let is_sound = residual >= 0.0 && residual.is_finite() && posterior.triangle.is_sound();
+        if !is_sound {
+            return Err(decoder.damaged("a factor is not positive definite".to_owned()));
+        }
+        Ok(posterior)
+    }
+}
+
+#[cfg(test)]
+mod tests;

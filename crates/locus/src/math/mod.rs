@@ -1,0 +1,6 @@
+//! Numerical methods; none of them knows of bandits.
+
+pub mod gp;
+pub mod linear;
+pub mod matrix;
+pub mod nn;

@@ -1,0 +1,176 @@
+//! A kernel that learns by the marginal likelihood of rewards.
+
+use crate::agent::replay::Replay;
+use crate::agent::wrapper::Breakdown;
+use crate::math::gp::{EvidenceWork, Kernel, KernelParameters, Points, evidence};
+use crate::math::nn::Adam;
+use crate::model::training::minibatch::DistinctRows;
+use crate::model::training::optimized;
+use crate::model::training::reward_scaling::RewardScale;
+use crate::registry::save::{Decoder, Encoder};
+use crate::{Error, Rng, Shape};
+
+/// Where a kernel begins, and how it learns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PriorSettings {
+    pub(crate) task_dim: usize,
+    pub(crate) noise: f64,
+    pub(crate) amplitudes: [f64; 2],
+    pub(crate) length: f64,
+    pub(crate) task_std: f64,
+    pub(crate) learning_rate: f32,
+    pub(crate) batch_size: usize,
+    pub(crate) minibatches: u32,
+}
+
+/// The parameters of a kernel, their optimizer, and the unit of lengths.
+#[derive(Clone, Debug)]
+pub(crate) struct Prior {
+    settings: PriorSettings,
+    places: KernelParameters,
+    pub(crate) parameters: Vec<f32>,
+    optimizer: Adam,
+    /// √C times the spread of features, once enough of them were seen to tell; √C before.
+    unit: Option<f64>,
+}
+
+/// Room to learn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PriorWork {
+    rows: DistinctRows,
+    points: Points,
+    rewards: Vec<f64>,
+    pub(crate) evidence: EvidenceWork,
+    gradient: Vec<f64>,
+    negative_gradient: Vec<f32>,
+}
+
+impl Prior {
+    /// Before anything was learned. **Samples.**
+    pub(crate) fn new(settings: PriorSettings, shape: Shape, rng: &mut Rng) -> Self {
+        let places = places(settings, shape);
+        let PriorSettings { noise, amplitudes, length, task_std, learning_rate, .. } = settings;
+        let parameters = places.start(noise, amplitudes, length, task_std, rng);
+        let optimizer = Adam::new(parameters.len(), learning_rate);
+        Self { settings, places, parameters, optimizer, unit: None }
+    }
+
+    /// Steps of a round of learning.
+    pub(crate) fn n_minibatches(&self) -> u32 {
+        self.settings.minibatches
+    }
+
+    /// The kernel as learned so far.
+    pub(crate) fn kernel(&self) -> Kernel {
+        Kernel::new(self.places, &self.parameters, self.unit_or_root())
+    }
+
+    fn unit_or_root(&self) -> f64 {
+        self.unit.unwrap_or((self.places.n_features as f64).sqrt())
+    }
+
+    /// Climbs the evidence of random parts of what is kept; the mean over steps of minus the evidence of an observation. **Samples.**
+    pub(crate) fn fit(
+        &mut self,
+        replay: &Replay,
+        scale: RewardScale,
+        rng: &mut Rng,
+        work: &mut PriorWork,
+    ) -> Result<f64, Breakdown> {
+        self.unit = self.unit.or_else(|| unit(replay, self.places.n_features));
+        let PriorWork { rows, points, rewards, evidence: evidence_work, gradient, negative_gradient } = work;
+        gradient.resize(self.parameters.len(), 0.0);
+        negative_gradient.resize(self.parameters.len(), 0.0);
+        rows.prepare(replay.len());
+        let mut kernel = self.kernel();
+        let mut total = 0.0;
+        for _ in 0..self.settings.minibatches {
+            points.clear();
+            rewards.clear();
+            for &row in rows.draw(self.settings.batch_size, rng) {
+                let observation = replay.get(row);
+                points.push(observation.context, observation.action);
+                rewards.push((observation.reward - scale.mean) / scale.std);
+            }
+            let value = evidence(&kernel, &self.parameters, points, rewards, evidence_work, gradient);
+            if !value.is_finite() {
+                return Err(Breakdown { place: "the evidence of the kernel".to_owned(), found: value });
+            }
+            let n = points.len() as f64;
+            total -= value / n;
+            for (place, gradient) in negative_gradient.iter_mut().zip(&*gradient) {
+                *place = (-gradient / n) as f32;
+            }
+            self.optimizer.step(&mut self.parameters, negative_gradient);
+            self.places.hold(&mut self.parameters);
+            kernel.set(&self.parameters, self.unit_or_root());
+        }
+        optimized::check(" of the kernel", &self.parameters, &self.optimizer)?;
+        Ok(total / f64::from(self.settings.minibatches))
+    }
+
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        encoder.f64(self.unit.unwrap_or(0.0));
+        optimized::encode(&self.parameters, &self.optimizer, encoder);
+    }
+
+    pub(crate) fn decode(
+        settings: PriorSettings,
+        shape: Shape,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        let unit = decoder.f64()?;
+        if !(unit >= 0.0 && unit.is_finite()) {
+            return Err(decoder.damaged(format!("the unit of its kernel is {unit}")));
+        }
+        let places = places(settings, shape);
+        let (mut parameters, optimizer) = optimized::decode(places.len(), settings.learning_rate, decoder)?;
+        places.hold(&mut parameters);
+        Ok(Self { settings, places, parameters, optimizer, unit: (unit > 0.0).then_some(unit) })
+    }
+}
+
+fn places(settings: PriorSettings, shape: Shape) -> KernelParameters {
+    KernelParameters { n_features: shape.n_features, n_actions: shape.n_actions, task_dim: settings.task_dim }
+}
+
+/// Observations from which the spread of features is told.
+const LEAST_SEEN: usize = 20;
+
+/// √C times the root of the mean variance of features; none where contexts do not differ, or are too few to tell.
+fn unit(replay: &Replay, n_features: usize) -> Option<f64> {
+    if replay.len() < LEAST_SEEN {
+        return None;
+    }
+    let n = replay.len() as f64;
+    let mut total = 0.0;
+    for feature in 0..n_features {
+        let values = || (0..replay.len()).map(|index| f64::from(replay.get(index).context[feature]));
+        let mean = values().sum::<f64>() / n;
+        total += values().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
+    }
+    (total > 0.0 && total.is_finite()).then(|| total.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Outcome;
+
+    fn seen(contexts: impl Iterator<Item = [f32; 2]>) -> Replay {
+        let mut replay = Replay::new(2, None);
+        for (round, context) in contexts.enumerate() {
+            replay.push(&Outcome { round: round as u64, context: &context, action: 0, reward: 0.0 });
+        }
+        replay
+    }
+
+    /// Features of ±1e4 and 0: √2 times the root of the mean of 1e8 and 0.
+    #[test]
+    fn the_unit_is_told_by_contexts_that_differ_and_are_not_few() {
+        let context = |index: usize| [if index.is_multiple_of(2) { 1e4 } else { -1e4 }, 0.0];
+        assert_eq!(unit(&seen((0..LEAST_SEEN - 1).map(context)), 2), None);
+        assert_eq!(unit(&seen((0..100).map(|_| [3.0, 4.0])), 2), None);
+        assert_eq!(unit(&seen((0..LEAST_SEEN).map(context)), 2), Some(1e4));
+    }
+}

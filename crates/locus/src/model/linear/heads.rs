@@ -1,0 +1,323 @@
+//! A linear posterior for every action, and decisions by them: what policies share that are linear in some features.
+//!
+//! Every such policy values an action at `xᵀμ + deviation·√(xᵀΛ⁻¹x)`. Thompson sampling draws the deviation, an upper confidence
+//! bound fixes it.
+
+use std::sync::Arc;
+
+use crate::agent::replay::Replay;
+use crate::agent::scratch::Scratch;
+use crate::agent::wrapper::{Breakdown, check_reward};
+use crate::math::linear::{Block, LinearPosterior, LinearPrior};
+use crate::registry::save::{Decoder, Encoder};
+use crate::{Error, Outcome, Rng, Shape};
+
+/// One [`LinearPosterior`] for each action, all on the same features and with the same prior.
+#[derive(Clone, Debug)]
+pub(crate) struct LinearHeads {
+    dim: usize,
+    prior: LinearPrior,
+    /// Shared with snapshots; observing copies only the posterior of the action observed.
+    actions: Vec<Arc<LinearPosterior>>,
+}
+
+impl LinearHeads {
+    /// The prior, for `dim` features.
+    pub(crate) fn new(dim: usize, n_actions: usize, prior: LinearPrior) -> Self {
+        let mut heads = Self { dim, prior, actions: Vec::with_capacity(n_actions) };
+        heads.actions.resize(n_actions, Arc::new(LinearPosterior::new(dim, prior)));
+        heads
+    }
+
+    /// The prior with another λ.
+    pub(crate) fn with_precision(&self, precision: f64) -> Self {
+        Self::new(self.dim, self.actions.len(), LinearPrior { precision, ..self.prior })
+    }
+
+    /// What the same observations tell of the first `dim` features alone.
+    pub(crate) fn leading(&self, dim: usize) -> Self {
+        let actions = self.actions.iter().map(|posterior| Arc::new(posterior.leading(dim))).collect();
+        Self { dim, prior: self.prior, actions }
+    }
+
+    /// How many features they see.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// How many actions there are.
+    pub(crate) fn n_actions(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// What every posterior began as.
+    pub(crate) fn prior(&self) -> LinearPrior {
+        self.prior
+    }
+
+    /// The posterior of an action's coefficients. Panics if there is no such action.
+    pub(crate) fn posterior(&self, action: usize) -> &LinearPosterior {
+        &self.actions[action]
+    }
+
+    /// What the observations told of all coefficients, [`LinearPosterior::information`] over all actions.
+    pub(crate) fn information(&self) -> f64 {
+        self.actions.iter().map(|posterior| posterior.information()).sum()
+    }
+
+    /// Takes in one observation.
+    pub(crate) fn observe(&mut self, action: usize, features: &[f64], reward: f64) {
+        Arc::make_mut(&mut self.actions[action]).observe(features, reward);
+    }
+
+    /// Begins anew from the prior; the observations follow, sorted by action.
+    pub(crate) fn rebuild(&mut self) -> Rebuild<'_> {
+        self.actions.fill(Arc::new(LinearPosterior::new(self.dim, self.prior)));
+        Rebuild { block: Block::new(self.dim), heads: self, action: 0 }
+    }
+
+    /// One draw of every action's mean reward. **Samples.**
+    pub(crate) fn draw(
+        &self,
+        features: &[f64],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.value(features, scratch, rewards, predict, |deviations| self.draw_deviations(rng, deviations))
+    }
+
+    /// Every action's upper confidence bound, `width` deviations above its mean reward.
+    pub(crate) fn bound(
+        &self,
+        features: &[f64],
+        width: f64,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.value(features, scratch, rewards, predict, |deviations| {
+            deviations.fill(width);
+            Ok(())
+        })
+    }
+
+    /// Every action's value: what `predict` gives, and as many standard deviations of its linear prediction, but for the noise, as `deviate`
+    /// fills in.
+    pub(crate) fn value(
+        &self,
+        features: &[f64],
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+        predict: impl Fn(usize) -> f64,
+        deviate: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<(), Breakdown> {
+        let [work, deviations] = scratch.doubles([self.dim, self.actions.len()]);
+        deviate(deviations)?;
+        for (action, (posterior, reward)) in self.actions.iter().zip(rewards).enumerate() {
+            *reward = predict(action) + deviations[action] * posterior.leverage(features, work).sqrt();
+        }
+        Ok(())
+    }
+
+    /// Finds the highest reward of one draw without computing all; the first of several. **Samples.**
+    pub(crate) fn choose(
+        &self,
+        features: &[f64],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+    ) -> Result<usize, Breakdown> {
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.find_best(features, scratch, predict, |deviations| self.draw_deviations(rng, deviations))
+    }
+
+    /// Finds the highest upper confidence bound without computing all; the first of several.
+    pub(crate) fn choose_by_bound(
+        &self,
+        features: &[f64],
+        width: f64,
+        scratch: &mut Scratch,
+    ) -> Result<usize, Breakdown> {
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.find_best(features, scratch, predict, |deviations| {
+            deviations.fill(width);
+            Ok(())
+        })
+    }
+
+    /// The action of the highest [`Self::value`], the first of several.
+    ///
+    /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
+    /// actions are taken in the order of what they could reach at best, until none left can win.
+    pub(crate) fn find_best(
+        &self,
+        features: &[f64],
+        scratch: &mut Scratch,
+        predict: impl Fn(usize) -> f64,
+        deviate: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<usize, Breakdown> {
+        let n_actions = self.actions.len();
+        let [work, deviations, means, ceilings] =
+            scratch.doubles([self.dim, n_actions, n_actions, n_actions]);
+        deviate(deviations)?;
+        let widest = self.actions[0].leverage_bound(features).sqrt();
+        for action in 0..n_actions {
+            means[action] = predict(action);
+            ceilings[action] = means[action] + deviations[action].max(0.0) * widest;
+            check_reward(action, ceilings[action])?;
+        }
+        let (mut best, mut best_reward) = (usize::MAX, f64::NEG_INFINITY);
+        for _ in 0..n_actions {
+            let next = first_highest(ceilings);
+            if ceilings[next] < best_reward {
+                break;
+            }
+            let reward = means[next] + deviations[next] * self.actions[next].leverage(features, work).sqrt();
+            check_reward(next, reward)?;
+            if reward > best_reward || (reward == best_reward && next < best) {
+                (best, best_reward) = (next, reward);
+            }
+            ceilings[next] = f64::NEG_INFINITY;
+        }
+        Ok(best)
+    }
+
+    /// Draws what of the rewards does not depend on the context.
+    ///
+    /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Nothing else of β matters, and given σ² that is one Gaussian
+    /// number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard normal: this fills in σξ for every action.
+    fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
+        for (action, (posterior, deviation)) in self.actions.iter().zip(deviations).enumerate() {
+            let noise_variance = posterior.sample_noise_variance(rng);
+            if !noise_variance.is_finite() {
+                let place = format!("the drawn noise variance of action {action}");
+                return Err(Breakdown { place, found: noise_variance });
+            }
+            *deviation = noise_variance.sqrt() * rng.normal();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        self.actions.iter().for_each(|posterior| posterior.encode(encoder));
+    }
+
+    pub(crate) fn decode(
+        dim: usize,
+        n_actions: usize,
+        prior: LinearPrior,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        let mut actions = Vec::new();
+        for _ in 0..n_actions {
+            actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
+        }
+        Ok(Self { dim, prior, actions })
+    }
+}
+
+/// Posteriors that are made anew: [`Self::push`] takes observations, [`Self::finish`] the last of them.
+pub(crate) struct Rebuild<'a> {
+    heads: &'a mut LinearHeads,
+    /// Observations of `action` that the posterior has not yet.
+    block: Block,
+    action: usize,
+}
+
+impl Rebuild<'_> {
+    pub(crate) fn push(&mut self, action: usize, features: impl ExactSizeIterator<Item = f64>, target: f64) {
+        if self.block.is_full() || action != self.action {
+            self.take_block();
+            self.action = action;
+        }
+        self.block.push(features, target);
+    }
+
+    pub(crate) fn finish(mut self) {
+        self.take_block();
+    }
+
+    fn take_block(&mut self) {
+        if !self.block.is_empty() {
+            Arc::make_mut(&mut self.heads.actions[self.action]).observe_block(&mut self.block);
+        }
+    }
+}
+
+/// The observations in `replay`, sorted by action, in the order in which they came.
+pub(crate) fn by_action(replay: &Replay) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..replay.len()).collect();
+    order.sort_by_key(|&index| replay.get(index).action);
+    order
+}
+
+/// The heads of policies that are linear in the context itself: their features are `[x, 1]`.
+#[derive(Clone, Debug)]
+pub(crate) struct ContextHeads {
+    pub(crate) heads: LinearHeads,
+    /// The features of the observation that is taken in.
+    features: Vec<f64>,
+}
+
+impl ContextHeads {
+    pub(crate) fn new(shape: Shape, prior: LinearPrior) -> Self {
+        Self::with_heads(LinearHeads::new(shape.n_features + 1, shape.n_actions, prior))
+    }
+
+    fn with_heads(heads: LinearHeads) -> Self {
+        Self { features: vec![0.0; heads.dim()], heads }
+    }
+
+    /// Calls `value` with the features of every context and where its rewards go.
+    pub(crate) fn for_each(
+        &self,
+        contexts: &[&[f32]],
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+        mut value: impl FnMut(&[f64], &mut Scratch, &mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<(), Breakdown> {
+        let n_actions = self.heads.actions.len();
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
+            self.with_context(context, scratch, |features, scratch| value(features, scratch, rewards))?;
+        }
+        Ok(())
+    }
+
+    /// Calls `decide` with the features of a context.
+    pub(crate) fn with_context<T>(
+        &self,
+        context: &[f32],
+        scratch: &mut Scratch,
+        decide: impl FnOnce(&[f64], &mut Scratch) -> T,
+    ) -> T {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            with_intercept(context, features);
+            decide(features, scratch)
+        })
+    }
+
+    pub(crate) fn observe(&mut self, outcome: &Outcome<'_>) {
+        with_intercept(outcome.context, &mut self.features);
+        self.heads.observe(outcome.action, &self.features, outcome.reward);
+    }
+
+    pub(crate) fn decode(shape: Shape, prior: LinearPrior, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let dim = shape.n_features + 1;
+        Ok(Self::with_heads(LinearHeads::decode(dim, shape.n_actions, prior, decoder)?))
+    }
+}
+
+/// `[x, 1]`
+pub(crate) fn with_intercept(context: &[f32], features: &mut [f64]) {
+    features[context.len()] = 1.0;
+    for (feature, &value) in features.iter_mut().zip(context) {
+        *feature = f64::from(value);
+    }
+}
+
+/// Where the highest of these numbers is, the first of several; none of them is NaN.
+fn first_highest(numbers: &[f64]) -> usize {
+    let higher = |best, place| if numbers[place] > numbers[best] { place } else { best };
+    (0..numbers.len()).fold(0, higher)
+}

@@ -1,0 +1,156 @@
+//! Bootstrap: a few reward nets, each trained on its own share of the observations (Osband et al., 2016), as the benchmark has it.
+//!
+//! A net takes in every observation with one probability, independently of the other nets, and the nets start from weights of
+//! their own. A decision draws one of them uniformly and takes the action of the highest reward that it predicts;
+//! [`RewardModel::draw`] draws a net for every context.
+//!
+//! Whether a net takes in an observation follows from the seed, the net and how many observations came before. So nothing is kept of it, a
+//! bounded replay cannot mix it up, and a saved policy goes on as it would have. The very first observation is taken in by all, as
+//! in the benchmark. A net whose observations a bounded replay has all forgotten is not trained in that round; that is counted as an
+//! intervention.
+
+#[cfg(test)]
+mod tests;
+
+use crate::agent::FitReport;
+use crate::agent::replay::Replay;
+use crate::agent::scratch::{Cache, Scratch};
+use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet, reward_net_config};
+use crate::registry::registered;
+use crate::registry::save::{Decoder, Encoder};
+use crate::registry::values::{Capacity, Layers};
+use crate::{Error, Outcome, Rng, Seed, Shape};
+
+reward_net_config! {
+    /// Settings of bootstrap. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
+    pub struct BootstrapConfig {
+        /// q, how many nets there are
+        nets: u32 = 3, Range::from(1.0, 1000.0), "benchmark";
+        /// p, the probability with which a net takes in an observation
+        inclusion_probability: f64 = 0.95, Range::above(0.0, 1.0), "benchmark";
+    }
+}
+
+registered!(
+    BootstrapConfig => Bootstrap,
+    "bootstrap",
+    "Thompson sampling with a few nets, each trained on a random share of the observations",
+    &[("benchmark", BootstrapConfig::default)]
+);
+
+/// The nets, and who takes in what.
+#[derive(Clone, Debug)]
+pub struct Bootstrap {
+    nets: Vec<TrainedNet>,
+    inclusion: Inclusion,
+    /// Observations so far, kept or not.
+    n_observed: u64,
+    /// Room for what is computed in learning; a copy makes its own.
+    work: Cache<Work>,
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    net: NetWork,
+    /// Where in the replay the observations are that the net at hand takes in.
+    taken_in: Vec<usize>,
+}
+
+/// Which net takes in which observation.
+#[derive(Clone, Copy, Debug)]
+struct Inclusion {
+    seed: Seed,
+    probability: f64,
+}
+
+impl Inclusion {
+    /// Whether a net takes in observation `index`, counted from 0 over the policy's whole life.
+    fn takes_in(&self, net: usize, index: u64) -> bool {
+        let number = self.seed.derive_index(net as u64).derive_index(index).number();
+        // Its upper 53 bits, as a number from 0 up to 1.
+        let number = (number >> 11) as f64 / (1_u64 << 53) as f64;
+        index == 0 || number < self.probability
+    }
+}
+
+impl Bootstrap {
+    /// Where in the replay the observations are that a net takes in.
+    fn find_taken_in(&self, net: usize, replay: &Replay, places: &mut Vec<usize>) {
+        let n_forgotten = self.n_observed.saturating_sub(replay.len() as u64);
+        places.clear();
+        places.extend(
+            (0..replay.len())
+                .filter(|&place| self.inclusion.takes_in(net, n_forgotten.saturating_add(place as u64))),
+        );
+    }
+}
+
+impl RewardModel for Bootstrap {
+    type Config = BootstrapConfig;
+
+    fn new(config: &BootstrapConfig, shape: Shape, seed: Seed) -> Self {
+        let net = |net| TrainedNet::new(config.net(), shape, &mut seed.stream("init", net));
+        let inclusion = Inclusion { seed: seed.derive("include"), probability: config.inclusion_probability };
+        let nets = (0..u64::from(config.nets)).map(net).collect();
+        Self { nets, inclusion, n_observed: 0, work: Cache::default() }
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let n_actions = rewards.len() / contexts.len();
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
+            let net = &self.nets[rng.below(self.nets.len())];
+            net.predict(&[*context], &AllUnits, rng, scratch.work(), rewards)?;
+        }
+        Ok(())
+    }
+
+    fn observe(&mut self, _outcome: &Outcome<'_>) {
+        self.n_observed = self.n_observed.saturating_add(1);
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        let (mut total, mut n_trained, mut report) = (0.0, 0, FitReport::default());
+        for net in 0..self.nets.len() {
+            self.find_taken_in(net, replay, &mut work.taken_in);
+            let Work { net: room, taken_in } = &mut *work;
+            if taken_in.is_empty() {
+                report.interventions += 1;
+                continue;
+            }
+            let net = &mut self.nets[net];
+            // Uniformly among its own, with replacement.
+            total += net.train(taken_in.len(), &AllUnits, rng, room, |batch, rng, gathering| {
+                batch.gather_from(replay, gathering, || taken_in[rng.below(taken_in.len())]);
+            })?;
+            n_trained += 1;
+            report.minibatches += net.settings.minibatches;
+        }
+        self.work = Cache(Some(work));
+        report.mean_loss = (n_trained > 0).then(|| total / f64::from(n_trained));
+        Ok(report)
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.inclusion.seed.number());
+        encoder.u64(self.n_observed);
+        self.nets.iter().for_each(|net| net.encode(encoder));
+    }
+
+    fn decode(config: &BootstrapConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let (seed, n_observed) = (Seed::new(decoder.u64()?), decoder.u64()?);
+        let mut nets = Vec::new();
+        for _ in 0..config.nets {
+            nets.push(TrainedNet::decode(config.net(), shape, decoder)?);
+        }
+        let inclusion = Inclusion { seed, probability: config.inclusion_probability };
+        Ok(Self { nets, inclusion, n_observed, work: Cache::default() })
+    }
+}

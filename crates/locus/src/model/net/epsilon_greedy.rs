@@ -1,0 +1,126 @@
+//! ε-greedy: the action of the highest predicted reward, but with probability ε any action, all equally probable.
+//!
+//! ε falls with the rounds that the caller counts, as 1/t: exploring for ever at one rate costs regret for ever, and 1/t is the slowest
+//! fall with which the number of random actions grows only as a logarithm (Auer, Cesa-Bianchi and Fischer, 2002).
+
+use crate::model::net::randomized::{Randomize, Randomized};
+use crate::model::net::reward_net::reward_net_config;
+use crate::registry::registered;
+use crate::registry::values::{Capacity, Layers};
+
+reward_net_config! {
+    /// Settings of ε-greedy. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
+    pub struct EpsilonGreedyConfig {
+        /// ε, the probability of a random action, at the start
+        epsilon: f64 = 0.1, Range::from(0.0, 1.0), "Sutton and Barto (2018), section 2.3";
+        /// In round t, ε is divided by 1 + t times this; 0 keeps it as it is
+        epsilon_decay: f64 = 0.005, Range::from(0.0, 1e3), "our choice; 1/t as Auer et al. (2002)";
+    }
+}
+
+registered!(
+    EpsilonGreedyConfig => EpsilonGreedy,
+    "epsilon-greedy",
+    "The action of the highest reward that a net predicts, or with a falling probability any action",
+    &[("default", EpsilonGreedyConfig::default)]
+);
+
+/// A reward net that is acted on greedily most of the time.
+pub type EpsilonGreedy = Randomized<EpsilonGreedyConfig>;
+
+impl EpsilonGreedyConfig {
+    /// ε in a round.
+    fn epsilon_in(&self, round: u64) -> f64 {
+        self.epsilon / (1.0 + self.epsilon_decay * round as f64)
+    }
+}
+
+impl Randomize for EpsilonGreedyConfig {
+    fn probabilities(&self, round: u64, _reward_std: f64, rewards: &mut [f64]) {
+        let epsilon = self.epsilon_in(round);
+        let higher = |best, action| if rewards[action] > rewards[best] { action } else { best };
+        let best = (0..rewards.len()).fold(0, higher);
+        rewards.fill(epsilon / rewards.len() as f64);
+        rewards[best] += 1.0 - epsilon;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::contract::assert_settings;
+    use crate::agent::wrapper::{Thompson, highest};
+    use crate::agent::{Choose, Policy};
+    use crate::{Outcome, Propensity, Request, Seed, Shape};
+
+    const N_ACTIONS: usize = 4;
+
+    fn trained(config: EpsilonGreedyConfig) -> Thompson<EpsilonGreedy> {
+        let config = EpsilonGreedyConfig { batch_size: 32, minibatches: 5, ..config };
+        let mut policy = config.build(Shape::new(2, N_ACTIONS), Seed::new(1)).unwrap();
+        for round in 0..100 {
+            let (context, action) = ([1.0, (round % 3) as f32], round as usize % N_ACTIONS);
+            policy.learn(Outcome { round, context: &context, action, reward: action as f64 }).unwrap();
+        }
+        policy
+    }
+
+    /// Counts of 20 000 decisions lie within five standard deviations: by chance once in 400 000 seeds for all four.
+    #[test]
+    fn the_greedy_action_is_taken_but_for_epsilon_and_all_propensities_are_exact() {
+        const N: u64 = 20_000;
+        let config = EpsilonGreedyConfig { epsilon: 0.3, epsilon_decay: 0.0, ..Default::default() };
+        let policy = trained(config);
+        let context = [1.0, 0.5];
+        let best = highest(&policy.sample_rewards(0, &[&context]).unwrap()).unwrap();
+        let mut counts = [0.0; N_ACTIONS];
+        let expected = |action: usize| 0.3 / 4.0 + if action == best { 1.0 - 0.3 } else { 0.0 };
+        for round in 100..100 + N {
+            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let Propensity::Exact(propensity) = choice.propensity else { panic!("{choice:?}") };
+            assert!((propensity - expected(choice.action)).abs() < 1e-15, "{choice:?}");
+            counts[choice.action] += 1.0;
+        }
+        for (action, count) in counts.into_iter().enumerate() {
+            let (p, n) = (expected(action), N as f64);
+            let bound = 5.0 * (n * p * (1.0 - p)).sqrt();
+            assert!((count - n * p).abs() < bound, "action {action}: {count}, {}", n * p);
+        }
+    }
+
+    /// By the round of the request, not by how many decisions or lessons came before.
+    #[test]
+    fn epsilon_falls_with_the_rounds() {
+        let config = EpsilonGreedyConfig { epsilon: 0.4, epsilon_decay: 0.01, ..Default::default() };
+        assert_eq!([0, 100, 300, 900].map(|round| config.epsilon_in(round)), [0.4, 0.2, 0.1, 0.04]);
+        let policy = trained(config);
+        let context = [1.0, 0.5];
+        for (round, epsilon) in [(900, 0.04), (100, 0.2), (u64::MAX, 0.0)] {
+            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let best = highest(&policy.sample_rewards(0, &[&context]).unwrap()).unwrap();
+            let expected = epsilon / 4.0 + if choice.action == best { 1.0 - epsilon } else { 0.0 };
+            let Propensity::Exact(propensity) = choice.propensity else { panic!("{choice:?}") };
+            assert!((propensity - expected).abs() < 1e-15, "round {round}: {choice:?}");
+        }
+    }
+
+    #[test]
+    fn without_epsilon_there_is_no_chance() {
+        let config = EpsilonGreedyConfig { epsilon: 0.0, ..Default::default() };
+        let policy = trained(config);
+        let context = [1.0, 2.0];
+        let best = highest(&policy.sample_rewards(0, &[&context]).unwrap()).unwrap();
+        for round in 100..300 {
+            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            assert_eq!((choice.action, choice.propensity), (best, Propensity::Exact(1.0)));
+        }
+    }
+
+    #[test]
+    fn defaults_are_the_benchmarks_net_and_a_falling_epsilon() {
+        let expected = "hidden_layers=50 initial_weights=0.3 learning_rate=0.1 learning_rate_decay=0.5 \
+            max_gradient_norm=5 batch_size=512 train_every=50 minibatches=100 replay_capacity=all epsilon=0.1 \
+            epsilon_decay=0.005 initial_pulls=2";
+        assert_settings("epsilon-greedy", expected);
+    }
+}

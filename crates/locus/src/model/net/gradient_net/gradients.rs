@@ -1,0 +1,82 @@
+//! The gradients of all actions' predictions at one context.
+//!
+//! A weight's gradient is the product of what its layer read and of the gradient by the layer's sum. What a layer
+//! reads is the same for all actions, so only the latter are kept, and whole gradients are made where they are needed.
+
+use crate::math::nn::{InputGradient, Panel};
+use crate::model::net::reward_net::{NetWork, RewardNet};
+
+/// The gradients of predictions by the sums of every layer, one column for each action.
+#[derive(Debug, Default)]
+pub(super) struct Gradients {
+    /// [out, A] for every layer, the first layer first.
+    by_sums: Vec<Panel>,
+    /// What a layer read, in every column.
+    repeated: Panel,
+    /// The squares of a layer's inputs, weighed, for each of its sums.
+    weighed: Vec<f32>,
+}
+
+impl Gradients {
+    /// Computes them after the prediction for one context that is in `work`.
+    pub(super) fn find(&mut self, net: &RewardNet, parameters: &[f32], work: &NetWork) {
+        let n_actions = net.n_actions();
+        self.by_sums.resize_with(net.layers().len(), Panel::default);
+        for (layer, by_sums) in net.layers().zip(&mut self.by_sums) {
+            by_sums.reshape_padded(layer.n_out(), n_actions);
+            by_sums.fill(0.0);
+        }
+        let last = self.by_sums.len() - 1;
+        for action in 0..n_actions {
+            self.by_sums[last].line_mut(action)[action] = 1.0;
+        }
+        let layers = net.layers().zip(work.inputs_of_layers()).enumerate().rev();
+        for (index, (layer, input)) in layers {
+            let (before, after) = self.by_sums.split_at_mut(index);
+            let Some(before) = before.last_mut() else { break };
+            self.repeated.reshape_padded(layer.n_in(), n_actions);
+            for feature in 0..layer.n_in() {
+                self.repeated.line_mut(feature).fill(input.line(feature)[0]);
+            }
+            let target = InputGradient::BeforeRelu(before.all_mut());
+            layer.backward_input(parameters, self.repeated.all(), after[0].all(), target);
+        }
+    }
+
+    /// Adds `Σ gᵢ²·wᵢ` over all parameters, for every action.
+    pub(super) fn weigh(&mut self, net: &RewardNet, work: &NetWork, weights: &[f32], sums: &mut [f64]) {
+        let layers = net.layers().zip(work.inputs_of_layers()).zip(&self.by_sums);
+        for ((layer, input), by_sums) in layers {
+            self.weighed.clear();
+            self.weighed.extend_from_slice(&weights[layer.bias()]);
+            for (feature, weights) in weights[layer.weights()].chunks_exact(layer.n_out()).enumerate() {
+                let value = input.line(feature)[0];
+                if value == 0.0 {
+                    continue;
+                }
+                let square = value * value;
+                self.weighed.iter_mut().zip(weights).for_each(|(place, weight)| *place += square * weight);
+            }
+            for (index, &weighed) in self.weighed.iter().enumerate() {
+                for (sum, &gradient) in sums.iter_mut().zip(by_sums.line(index)) {
+                    *sum += f64::from(gradient * gradient * weighed);
+                }
+            }
+        }
+    }
+
+    /// The whole gradient of one action, in the order of the parameters.
+    pub(super) fn of_action(&self, net: &RewardNet, work: &NetWork, action: usize, gradient: &mut [f64]) {
+        let layers = net.layers().zip(work.inputs_of_layers()).zip(&self.by_sums);
+        for ((layer, input), by_sums) in layers {
+            let by_sum = |sum: usize| f64::from(by_sums.line(sum)[action]);
+            for (sum, place) in gradient[layer.bias()].iter_mut().enumerate() {
+                *place = by_sum(sum);
+            }
+            for (feature, places) in gradient[layer.weights()].chunks_exact_mut(layer.n_out()).enumerate() {
+                let value = f64::from(input.line(feature)[0]);
+                places.iter_mut().enumerate().for_each(|(sum, place)| *place = value * by_sum(sum));
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A reward net whose confidence comes from its gradient: what NeuralUCB and NeuralTS share.
+//!
+//! Near where it stands, a net is linear in its parameters, and its features are the gradient g of a prediction by all of them. So it is
+//! as sure of a prediction as a linear regression on these features would be: the square of the width is `gᵀZ⁻¹g` with
+//! `Z = λI + Σ ggᵀ` over the actions taken, each with the gradient of its own time. Both papers think of one output and a context that is
+//! written into another block for each action; here the net has an output for each action and one hidden part for all, as every net of
+//! this library. Like the authors' programs, it does without the papers' factor √m on the output.
+//!
+//! The net is trained as the benchmark's nets are, and drawn back to its first parameters with the precision λ, which is what makes a
+//! linear net the regression that its width belongs to, as long as the replay keeps all observations: the width counts those that it has
+//! forgotten, the net does not.
+
+mod gradients;
+mod precision;
+#[cfg(test)]
+mod tests;
+
+use crate::agent::FitReport;
+use crate::agent::replay::Replay;
+use crate::agent::scratch::{Cache, Scratch};
+use crate::agent::wrapper::{Breakdown, RewardModel, check_reward, highest};
+use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, RewardNet, TrainedNet};
+use crate::registry::save::{Decoder, Encoder};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
+
+use gradients::Gradients;
+pub use precision::PrecisionMatrix;
+use precision::{MAX_FULL, Precision};
+
+/// How predictions and their widths are acted on; it is the policy's settings.
+pub trait Widen: NetConfig {
+    /// The policy's id.
+    const ID: &'static str;
+
+    /// λ, and how much of the matrix is kept.
+    fn precision(&self) -> (f64, PrecisionMatrix);
+
+    /// How many widths above its prediction every action is valued. **Samples** if the policy does.
+    fn deviate(&self, rng: &mut Rng, deviations: &mut [f64]);
+
+    /// The choice of the action of the highest value.
+    fn choice(action: usize) -> Choice;
+}
+
+/// A reward net, and the precision of its parameters.
+#[derive(Clone, Debug)]
+pub struct GradientNet<W> {
+    rule: W,
+    trained: TrainedNet,
+    precision: Precision,
+    /// Outcomes since the last training whose gradient was not finite.
+    n_left_out: u64,
+    /// Room for what is computed in learning; a copy makes its own.
+    work: Cache<Work>,
+}
+
+/// What is computed on the way to a decision.
+#[derive(Debug, Default)]
+struct Work {
+    net: NetWork,
+    gradients: Gradients,
+    /// The gradient of one action, where it is needed whole.
+    gradient: Vec<f64>,
+    solved: Vec<f64>,
+    leverages: Vec<f64>,
+    deviations: Vec<f64>,
+}
+
+impl<W: Widen> GradientNet<W> {
+    /// The predicted reward of every action, and the squares of the widths into `work.leverages`.
+    fn predict(&self, context: &[f32], work: &mut Work, rewards: &mut [f64]) -> Result<(), Breakdown> {
+        let Work { net, gradients, gradient, solved, leverages, .. } = work;
+        let TrainedNet { net: layers, parameters, .. } = &self.trained;
+        layers.predict_surely(parameters, context, net, rewards)?;
+        gradients.find(layers, parameters, net);
+        leverages.clear();
+        leverages.resize(rewards.len(), 0.0);
+        match &self.precision {
+            Precision::Diagonal(diagonal) => {
+                gradients.weigh(layers, net, diagonal.inverses(), leverages);
+            }
+            Precision::Full(full) => {
+                gradient.resize(layers.n_parameters, 0.0);
+                solved.resize(layers.n_parameters, 0.0);
+                for (action, leverage) in leverages.iter_mut().enumerate() {
+                    gradients.of_action(layers, net, action, gradient);
+                    *leverage = full.leverage(gradient, solved);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What every action is valued at for a context. **Samples** if the policy does.
+    fn value(
+        &self,
+        context: &[f32],
+        rng: &mut Rng,
+        work: &mut Work,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.predict(context, work, rewards)?;
+        let Work { leverages, deviations, .. } = work;
+        deviations.resize(rewards.len(), 0.0);
+        self.rule.deviate(rng, deviations);
+        for (action, reward) in rewards.iter_mut().enumerate() {
+            *reward += deviations[action] * leverages[action].sqrt();
+            check_reward(action, *reward)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Widen> RewardModel for GradientNet<W> {
+    type Config = W;
+
+    fn check(config: &W, shape: Shape) -> Result<(), Error> {
+        let (_, matrix) = config.precision();
+        let n_parameters = RewardNet::new(&config.net().hidden_layers, shape).n_parameters;
+        if matrix == PrecisionMatrix::Diagonal || n_parameters <= MAX_FULL {
+            return Ok(());
+        }
+        Err(Error::InvalidSetting {
+            id: W::ID.to_owned(),
+            key: "precision_matrix".to_owned(),
+            value: "full".to_owned(),
+            expected: format!(
+                "diagonal for a net of {n_parameters} parameters: the full matrix is for at most {MAX_FULL}; \
+                 fewer hidden units make them fewer"
+            ),
+        })
+    }
+
+    fn new(config: &W, shape: Shape, seed: Seed) -> Self {
+        let (prior, matrix) = config.precision();
+        let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0)).anchored(prior);
+        let precision = Precision::new(matrix, prior, trained.net.n_parameters);
+        Self { rule: config.clone(), trained, precision, n_left_out: 0, work: Cache::default() }
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let n_actions = rewards.len() / contexts.len();
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
+            self.value(context, rng, scratch.work(), rewards)?;
+        }
+        Ok(())
+    }
+
+    fn choose(
+        &self,
+        request: Request<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        n_actions: usize,
+    ) -> Result<Choice, Breakdown> {
+        scratch.with_rewards(n_actions, |rewards, scratch| {
+            self.value(request.context, rng, scratch.work(), rewards)?;
+            highest(rewards).map(W::choice)
+        })
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        let Work { net, gradients, gradient, leverages, .. } = &mut **self.work.0.get_or_insert_default();
+        let TrainedNet { net: layers, parameters, .. } = &self.trained;
+        leverages.resize(layers.n_actions(), 0.0);
+        if layers.predict_surely(parameters, outcome.context, net, leverages).is_ok() {
+            gradients.find(layers, parameters, net);
+            gradient.resize(layers.n_parameters, 0.0);
+            gradients.of_action(layers, net, outcome.action, gradient);
+            if gradient.iter().all(|value| value.is_finite()) {
+                return self.precision.observe(gradient);
+            }
+        }
+        self.n_left_out += 1;
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        let mean_loss = Some(self.trained.train_on(replay, &AllUnits, rng, &mut work.net)?);
+        self.work = Cache(Some(work));
+        let interventions = std::mem::take(&mut self.n_left_out);
+        Ok(FitReport { minibatches: self.trained.settings.minibatches, mean_loss, interventions })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.n_left_out);
+        self.trained.encode(encoder);
+        self.precision.encode(encoder);
+    }
+
+    fn decode(config: &W, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let (prior, matrix) = config.precision();
+        let n_left_out = decoder.u64()?;
+        let trained = TrainedNet::decode_anchored(config.net(), shape, prior, decoder)?;
+        let precision = Precision::decode(matrix, prior, trained.net.n_parameters, decoder)?;
+        Ok(Self { rule: config.clone(), trained, precision, n_left_out, work: Cache::default() })
+    }
+}

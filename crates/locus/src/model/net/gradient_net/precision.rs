@@ -1,0 +1,107 @@
+//! How precisely the parameters are known: `Z = λI + Σ ggᵀ`, or its diagonal.
+
+use std::sync::Arc;
+
+use crate::Error;
+use crate::math::linear::{LinearPosterior, LinearPrior};
+use crate::registry::save::{Decoder, Encoder};
+use crate::registry::settings::words;
+
+/// The most parameters that a full matrix is kept for: half of it then fills 100 MB, and every observation passes over it.
+pub(super) const MAX_FULL: usize = 5000;
+
+words! {
+    /// How much of the precision matrix is kept.
+    pub enum PrecisionMatrix {
+        /// Its diagonal.
+        Diagonal = "diagonal",
+        /// All of it.
+        Full = "full",
+    }
+}
+
+/// The precision of the parameters.
+#[derive(Clone, Debug)]
+pub(super) enum Precision {
+    Diagonal(Diagonal),
+    /// The regression on the gradients, of which only the matrix is used. Shared with snapshots.
+    Full(Arc<LinearPosterior>),
+}
+
+/// The diagonal, and one over it.
+#[derive(Clone, Debug)]
+pub(super) struct Diagonal {
+    precisions: Vec<f64>,
+    inverses: Vec<f32>,
+}
+
+impl Diagonal {
+    fn new(precisions: Vec<f64>) -> Self {
+        let inverses = precisions.iter().map(|precision| (1.0 / precision) as f32).collect();
+        Self { precisions, inverses }
+    }
+
+    pub(super) fn inverses(&self) -> &[f32] {
+        &self.inverses
+    }
+
+    fn observe(&mut self, gradient: &[f64]) {
+        let places = self.precisions.iter_mut().zip(&mut self.inverses);
+        for ((precision, inverse), value) in places.zip(gradient) {
+            if *value != 0.0 {
+                *precision += value * value;
+                *inverse = (1.0 / *precision) as f32;
+            }
+        }
+    }
+}
+
+impl Precision {
+    /// `λI`
+    pub(super) fn new(matrix: PrecisionMatrix, prior: f64, n_parameters: usize) -> Self {
+        match matrix {
+            PrecisionMatrix::Diagonal => Self::Diagonal(Diagonal::new(vec![prior; n_parameters])),
+            PrecisionMatrix::Full => {
+                Self::Full(Arc::new(LinearPosterior::new(n_parameters, linear_prior(prior))))
+            }
+        }
+    }
+
+    /// Adds the gradient of a prediction whose reward has become known; it is finite.
+    pub(super) fn observe(&mut self, gradient: &[f64]) {
+        match self {
+            Self::Diagonal(diagonal) => diagonal.observe(gradient),
+            Self::Full(full) => Arc::make_mut(full).observe(gradient, 0.0),
+        }
+    }
+
+    pub(super) fn encode(&self, encoder: &mut Encoder) {
+        match self {
+            Self::Diagonal(diagonal) => encoder.f64s(&diagonal.precisions),
+            Self::Full(full) => full.encode(encoder),
+        }
+    }
+
+    pub(super) fn decode(
+        matrix: PrecisionMatrix,
+        prior: f64,
+        n_parameters: usize,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        if matrix == PrecisionMatrix::Full {
+            let full = LinearPosterior::decode(n_parameters, linear_prior(prior), decoder)?;
+            return Ok(Self::Full(Arc::new(full)));
+        }
+        let mut precisions = vec![0.0; n_parameters];
+        decoder.f64s(&mut precisions)?;
+        match precisions.iter().find(|precision| !(**precision >= prior && precision.is_finite())) {
+            None => Ok(Self::Diagonal(Diagonal::new(precisions))),
+            Some(found) => Err(decoder.damaged(format!("a precision is {found}, below that of the prior"))),
+        }
+    }
+}
+
+/// Only its precision matters: no noise is estimated.
+fn linear_prior(precision: f64) -> LinearPrior {
+    LinearPrior { precision, shape: 1.0, rate: 1.0 }
+}

@@ -1,0 +1,177 @@
+//! Neural Linear: Bayesian linear regressions on the last hidden layer of a net (Riquelme et al., ICLR 2018; appendix C of the paper).
+//!
+//! A net learns to predict rewards, and its last hidden layer gives features. On these every action has a linear regression with
+//! its exact posterior, as in LinFullPost but without an intercept, and decisions are drawn from it: the net itself
+//! is certain of its features. An observation is rotated into its action's posterior at once, with the features of the net
+//! as it is. After a round of training all features are others, so those of all observations are computed anew and every posterior
+//! is rebuilt from its prior. That is the only refit.
+//!
+//! With a bounded replay the rebuilt posteriors cover the observations that are kept: features of the others cannot be computed
+//! any more, and what was learned on old features says nothing about new ones. So the policy forgets, rewards and uncertainty
+//! alike, which is what one bounds a replay for.
+//!
+//! Shortening long gradients is part of the method and not counted as an intervention of a guard. What is counted: an observation whose
+//! features overflow. It is left out of its posterior until the next round of training, which breaks down if they still do.
+
+mod config;
+#[cfg(test)]
+mod tests;
+
+pub use config::NeuralLinearConfig;
+
+use crate::agent::FitReport;
+use crate::agent::replay::Replay;
+use crate::agent::scratch::{Cache, Scratch};
+use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::math::linear::LinearPosterior;
+use crate::math::nn::Panel;
+use crate::model::linear::heads::{LinearHeads, by_action};
+use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet};
+use crate::registry::registered;
+use crate::registry::save::{Decoder, Encoder};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
+
+registered!(
+    NeuralLinearConfig => NeuralLinear,
+    "neural-linear",
+    "Thompson sampling with Bayesian linear regressions on the last hidden layer of a net",
+    &[("benchmark", NeuralLinearConfig::default)]
+);
+
+/// Contexts whose features are computed in one pass.
+const CHUNK: usize = 512;
+
+/// The net, and a regression for every action.
+#[derive(Clone, Debug)]
+pub struct NeuralLinear {
+    trained: TrainedNet,
+    heads: LinearHeads,
+    /// Observations left out of the posteriors since the last round of training.
+    n_left_out: u64,
+    /// Room for what is computed in learning; a copy makes its own.
+    work: Cache<Work>,
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    net: NetWork,
+    /// The features of the observation that is taken in.
+    features: Vec<f64>,
+}
+
+impl NeuralLinear {
+    /// The posterior of an action's coefficients on the net's features. Panics if there is no such action.
+    pub fn posterior(&self, action: usize) -> &LinearPosterior {
+        self.heads.posterior(action)
+    }
+
+    /// The features of contexts, as the net makes them.
+    fn features<'a>(&self, contexts: &[&[f32]], work: &'a mut NetWork) -> Result<&'a Panel, Breakdown> {
+        self.trained.net.features(&self.trained.parameters, contexts, work)
+    }
+
+    /// Makes the posteriors those of all observations that are kept, on the features of the net as it is.
+    fn rebuild(&mut self, replay: &Replay, work: &mut NetWork) -> Result<(), Breakdown> {
+        let order = by_action(replay);
+        let mut rebuild = self.heads.rebuild();
+        let mut contexts = Vec::with_capacity(CHUNK.min(order.len()));
+        for chunk in order.chunks(CHUNK) {
+            contexts.clear();
+            contexts.extend(chunk.iter().map(|&index| replay.get(index).context));
+            let features = self.trained.net.features(&self.trained.parameters, &contexts, work)?;
+            for (column, &index) in chunk.iter().enumerate() {
+                let observation = replay.get(index);
+                rebuild.push(observation.action, column_of(features, column), observation.reward);
+            }
+        }
+        rebuild.finish();
+        Ok(())
+    }
+}
+
+impl RewardModel for NeuralLinear {
+    type Config = NeuralLinearConfig;
+
+    fn new(config: &NeuralLinearConfig, shape: Shape, seed: Seed) -> Self {
+        let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
+        let heads = LinearHeads::new(trained.net.dim(), shape.n_actions, config.prior());
+        Self { trained, heads, n_left_out: 0, work: Cache::default() }
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let (dim, n_actions) = (self.heads.dim(), rewards.len() / contexts.len());
+        scratch.with_features(dim * contexts.len(), |features, scratch| {
+            let panel = self.features(contexts, scratch.work())?;
+            for (column, features) in features.chunks_exact_mut(dim).enumerate() {
+                fill(features, column_of(panel, column));
+            }
+            for (features, rewards) in features.chunks_exact(dim).zip(rewards.chunks_exact_mut(n_actions)) {
+                self.heads.draw(features, rng, scratch, rewards)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn choose(
+        &self,
+        request: Request<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        _n_actions: usize,
+    ) -> Result<Choice, Breakdown> {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            let panel = self.features(&[request.context], scratch.work())?;
+            fill(features, column_of(panel, 0));
+            self.heads.choose(features, rng, scratch).map(Choice::drawn)
+        })
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        let Work { net, features } = &mut **self.work.0.get_or_insert_default();
+        match self.trained.net.features(&self.trained.parameters, &[outcome.context], net) {
+            Ok(panel) => {
+                features.resize(panel.n_features(), 0.0);
+                fill(features, column_of(panel, 0));
+                self.heads.observe(outcome.action, features, outcome.reward);
+            }
+            Err(_) => self.n_left_out += 1,
+        }
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        let mean_loss = Some(self.trained.train_on(replay, &AllUnits, rng, &mut work.net)?);
+        self.rebuild(replay, &mut work.net)?;
+        self.work = Cache(Some(work));
+        let interventions = std::mem::take(&mut self.n_left_out);
+        Ok(FitReport { minibatches: self.trained.settings.minibatches, mean_loss, interventions })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.n_left_out);
+        self.trained.encode(encoder);
+        self.heads.encode(encoder);
+    }
+
+    fn decode(config: &NeuralLinearConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let n_left_out = decoder.u64()?;
+        let trained = TrainedNet::decode(config.net(), shape, decoder)?;
+        let heads = LinearHeads::decode(trained.net.dim(), shape.n_actions, config.prior(), decoder)?;
+        Ok(Self { trained, heads, n_left_out, work: Cache::default() })
+    }
+}
+
+/// The numbers of one column.
+fn column_of(panel: &Panel, column: usize) -> impl ExactSizeIterator<Item = f64> + '_ {
+    (0..panel.n_features()).map(move |feature| f64::from(panel.line(feature)[column]))
+}
+
+fn fill(features: &mut [f64], values: impl Iterator<Item = f64>) {
+    features.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+}

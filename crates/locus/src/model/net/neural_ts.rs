@@ -1,0 +1,56 @@
+//! NeuralTS (Zhang, Zhou, Li and Gu, 2021): Thompson sampling around a net's predictions, as wide as its gradient says.
+//!
+//! Every action's reward is drawn by itself, `N(f, ν²λ·gᵀZ⁻¹g)`: in function space, not from one draw of the parameters.
+//! `gradient_net` says what the width `√(gᵀZ⁻¹g)` is.
+
+pub use crate::model::net::gradient_net::PrecisionMatrix;
+use crate::model::net::gradient_net::{GradientNet, Widen};
+use crate::model::net::reward_net::reward_net_config;
+use crate::registry::registered;
+use crate::registry::values::{Capacity, Layers};
+use crate::{Choice, Rng};
+
+reward_net_config! {
+    /// Settings of NeuralTS. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
+    pub struct NeuralTsConfig {
+        /// ν, by which the deviation of a draw is multiplied
+        exploration: f64 = 0.1, Range::from(0.0, 1e6), "our choice among the paper's";
+        /// λ, the precision of the parameters before any observation, with which they are drawn back to where they began
+        prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's";
+        /// How much of the precision matrix is kept: its diagonal, as in the paper's experiments, or all
+        precision_matrix: PrecisionMatrix = PrecisionMatrix::Diagonal, Range::ANY, "paper";
+    }
+}
+
+registered!(
+    NeuralTsConfig => NeuralTs,
+    "neural-ts",
+    "Thompson sampling around a net's predictions, as wide as its gradient says",
+    &[("diagonal", NeuralTsConfig::default), ("full", NeuralTsConfig::full)]
+);
+
+/// A reward net whose predictions are drawn around.
+pub type NeuralTs = GradientNet<NeuralTsConfig>;
+
+impl NeuralTsConfig {
+    fn full() -> Self {
+        Self { precision_matrix: PrecisionMatrix::Full, ..Self::default() }
+    }
+}
+
+impl Widen for NeuralTsConfig {
+    const ID: &'static str = "neural-ts";
+
+    fn precision(&self) -> (f64, PrecisionMatrix) {
+        (self.prior_precision, self.precision_matrix)
+    }
+
+    fn deviate(&self, rng: &mut Rng, deviations: &mut [f64]) {
+        let scale = self.exploration * self.prior_precision.sqrt();
+        deviations.iter_mut().for_each(|deviation| *deviation = scale * rng.normal());
+    }
+
+    fn choice(action: usize) -> Choice {
+        Choice::drawn(action)
+    }
+}

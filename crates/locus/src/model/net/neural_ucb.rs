@@ -1,0 +1,54 @@
+//! NeuralUCB (Zhou, Li and Gu, 2020): the action whose predicted reward could be the highest, by the confidence that the net's gradient gives.
+//!
+//! An action is valued γ widths above its prediction; `gradient_net` says what the width is. The choice is certain.
+
+pub use crate::model::net::gradient_net::PrecisionMatrix;
+use crate::model::net::gradient_net::{GradientNet, Widen};
+use crate::model::net::reward_net::reward_net_config;
+use crate::registry::registered;
+use crate::registry::values::{Capacity, Layers};
+use crate::{Choice, Rng};
+
+reward_net_config! {
+    /// Settings of NeuralUCB. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
+    pub struct NeuralUcbConfig {
+        /// γ, how many widths are added to a prediction
+        exploration: f64 = 0.1, Range::from(0.0, 1e6), "our choice among the paper's";
+        /// λ, the precision of the parameters before any observation, with which they are drawn back to where they began
+        prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's";
+        /// How much of the precision matrix is kept: its diagonal, as in the paper's experiments, or all
+        precision_matrix: PrecisionMatrix = PrecisionMatrix::Diagonal, Range::ANY, "paper";
+    }
+}
+
+registered!(
+    NeuralUcbConfig => NeuralUcb,
+    "neural-ucb",
+    "Upper confidence bounds of a net's predictions, from its gradient",
+    &[("diagonal", NeuralUcbConfig::default), ("full", NeuralUcbConfig::full)]
+);
+
+/// A reward net that is acted on by upper confidence bounds.
+pub type NeuralUcb = GradientNet<NeuralUcbConfig>;
+
+impl NeuralUcbConfig {
+    fn full() -> Self {
+        Self { precision_matrix: PrecisionMatrix::Full, ..Self::default() }
+    }
+}
+
+impl Widen for NeuralUcbConfig {
+    const ID: &'static str = "neural-ucb";
+
+    fn precision(&self) -> (f64, PrecisionMatrix) {
+        (self.prior_precision, self.precision_matrix)
+    }
+
+    fn deviate(&self, _rng: &mut Rng, deviations: &mut [f64]) {
+        deviations.fill(self.exploration);
+    }
+
+    fn choice(action: usize) -> Choice {
+        Choice::certain(action)
+    }
+}

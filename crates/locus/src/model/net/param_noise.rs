@@ -1,0 +1,196 @@
+//! Noise on parameters, with a scale that adapts (Plappert et al., "Parameter space noise for exploration", 2017), as the benchmark has it.
+//!
+//! Before a decision, independent Gaussian noise of one standard deviation is added to every weight and bias of a reward net, and the
+//! action of the highest predicted reward is taken: one perturbed copy for one decision, from the stream of its round. What that
+//! deviation does to decisions depends on the net, so it adapts. After every round of training the predictions for past
+//! contexts, with and without noise, become distributions by a softmax. If the mean KL divergence between them is below that of
+//! an ε-greedy policy, −log(1 − ε + ε/A), the deviation is multiplied by a factor, otherwise divided by it; then ε falls.
+//!
+//! Layers are not normalized, other than Plappert et al. advise: the benchmark's are not either. Its divergence counts what is no number
+//! as 0; ours is computed so that it is always a number, and if predictions overflow, training breaks down by name.
+//! [`RewardModel::draw`] perturbs anew for every context.
+
+#[cfg(test)]
+mod tests;
+
+use crate::agent::FitReport;
+use crate::agent::replay::Replay;
+use crate::agent::scratch::{Cache, Scratch};
+use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::math::nn::Normals;
+use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet, reward_net_config};
+use crate::registry::registered;
+use crate::registry::save::{Decoder, Encoder};
+use crate::registry::values::{Capacity, Layers};
+use crate::{Error, Rng, Seed, Shape};
+
+reward_net_config! {
+    /// Settings of parameter noise. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
+    pub struct ParamNoiseConfig {
+        /// Standard deviation of the noise on every weight and bias, at the start
+        noise_std: f64 = 0.05, Range::from(1e-9, 1e3), "benchmark";
+        /// What the noise is multiplied or divided by after a round of training
+        noise_factor: f64 = 1.01, Range::from(1.0, 10.0), "benchmark; Plappert et al. (2017)";
+        /// ε of the ε-greedy policy that the noise should equal in divergence, at the start
+        target_epsilon: f64 = 0.1, Range::from(0.0, 1.0), "benchmark";
+        /// What ε is multiplied by after a round of training
+        target_decay: f64 = 0.99, Range::from(0.0, 1.0), "benchmark";
+        /// Past contexts that the divergence is measured on, drawn with replacement
+        divergence_contexts: u32 = 300, Range::from(1.0, 1e6), "benchmark";
+    }
+}
+
+registered!(
+    ParamNoiseConfig => ParamNoise,
+    "param-noise",
+    "The highest reward that a net predicts with noise on its parameters, whose scale adapts",
+    &[("benchmark", ParamNoiseConfig::default)]
+);
+
+/// Less noise than this moves no weight worth its name; products with it would be subnormal, and slow.
+const LEAST_STD: f64 = 1e-12;
+
+/// A reward net, and the noise that is put on it.
+#[derive(Clone, Debug)]
+pub struct ParamNoise {
+    config: ParamNoiseConfig,
+    n_actions: usize,
+    trained: TrainedNet,
+    noise_std: f64,
+    /// ε as it is now.
+    target_epsilon: f64,
+    /// Room for what is computed in learning; a copy makes its own.
+    work: Cache<Work>,
+}
+
+/// A perturbed net, and what is computed with it.
+#[derive(Debug, Default)]
+struct Work {
+    net: NetWork,
+    perturbed: Vec<f32>,
+    /// Predicted rewards with and without noise, those of a context side by side.
+    noisy: Vec<f64>,
+    plain: Vec<f64>,
+}
+
+impl ParamNoise {
+    /// The standard deviation of the noise as it is now.
+    pub fn noise_std(&self) -> f64 {
+        self.noise_std
+    }
+
+    /// The divergence that the noise should cause as things are.
+    fn target(&self) -> f64 {
+        let epsilon = self.target_epsilon;
+        -libm::log1p(epsilon / self.n_actions as f64 - epsilon)
+    }
+
+    /// The parameters with fresh noise. **Samples.**
+    fn perturb(&self, rng: &mut Rng, perturbed: &mut Vec<f32>) {
+        perturbed.resize(self.trained.parameters.len(), 0.0);
+        Normals::new(rng).fill(perturbed, self.noise_std as f32);
+        for (place, parameter) in perturbed.iter_mut().zip(&self.trained.parameters) {
+            *place += parameter;
+        }
+    }
+
+    /// The mean divergence that one draw of the noise causes on past contexts. **Samples.**
+    fn divergence(&self, replay: &Replay, rng: &mut Rng, work: &mut Work) -> Result<f64, Breakdown> {
+        let Work { net, perturbed, noisy, plain } = work;
+        let n = self.config.divergence_contexts as usize;
+        let contexts: Vec<&[f32]> = (0..n).map(|_| replay.sample(rng).context).collect();
+        self.perturb(rng, perturbed);
+        noisy.resize(n * self.n_actions, 0.0);
+        plain.resize(n * self.n_actions, 0.0);
+        self.trained.predict(&contexts, &AllUnits, rng, net, plain)?;
+        self.trained.net.predict(perturbed, &contexts, &AllUnits, rng, net, noisy)?;
+        let pairs = plain.chunks_exact(self.n_actions).zip(noisy.chunks_exact(self.n_actions));
+        Ok(pairs.map(|(plain, noisy)| softmax_divergence(plain, noisy)).sum::<f64>() / n as f64)
+    }
+
+    /// Moves the noise towards the divergence that it should cause, and lets that fall. **Samples.**
+    fn adapt(&mut self, replay: &Replay, rng: &mut Rng, work: &mut Work) -> Result<(), Breakdown> {
+        let is_too_weak = self.divergence(replay, rng, work)? < self.target();
+        let factor = if is_too_weak { self.config.noise_factor } else { 1.0 / self.config.noise_factor };
+        self.noise_std = (self.noise_std * factor).max(LEAST_STD);
+        self.target_epsilon *= self.config.target_decay;
+        Ok(())
+    }
+}
+
+impl RewardModel for ParamNoise {
+    type Config = ParamNoiseConfig;
+
+    fn new(config: &ParamNoiseConfig, shape: Shape, seed: Seed) -> Self {
+        Self {
+            config: config.clone(),
+            n_actions: shape.n_actions,
+            trained: TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0)),
+            noise_std: config.noise_std,
+            target_epsilon: config.target_epsilon,
+            work: Cache::default(),
+        }
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Work { net, perturbed, .. } = scratch.work();
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(self.n_actions)) {
+            self.perturb(rng, perturbed);
+            self.trained.net.predict(perturbed, &[*context], &AllUnits, rng, net, rewards)?;
+        }
+        Ok(())
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        let mean_loss = Some(self.trained.train_on(replay, &AllUnits, rng, &mut work.net)?);
+        self.adapt(replay, rng, &mut work)?;
+        self.work = Cache(Some(work));
+        Ok(FitReport { minibatches: self.config.minibatches, mean_loss, interventions: 0 })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.f64(self.noise_std);
+        encoder.f64(self.target_epsilon);
+        self.trained.encode(encoder);
+    }
+
+    fn decode(config: &ParamNoiseConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let (noise_std, target_epsilon) = (decoder.f64()?, decoder.f64()?);
+        if !(noise_std >= LEAST_STD && noise_std.is_finite() && (0.0..=1.0).contains(&target_epsilon)) {
+            return Err(decoder.damaged(format!(
+                "its noise is {noise_std} and its ε {target_epsilon}, expected a number above 0 and one from 0 to 1"
+            )));
+        }
+        let trained = TrainedNet::decode(config.net(), shape, decoder)?;
+        Ok(Self {
+            config: config.clone(),
+            n_actions: shape.n_actions,
+            trained,
+            noise_std,
+            target_epsilon,
+            work: Cache::default(),
+        })
+    }
+}
+
+/// The KL divergence of the softmax of `noisy` from that of `plain`; both are finite, and so is the divergence.
+fn softmax_divergence(plain: &[f64], noisy: &[f64]) -> f64 {
+    let log_total = |values: &[f64]| {
+        let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        highest + libm::log(values.iter().map(|value| libm::exp(value - highest)).sum())
+    };
+    let (plain_total, noisy_total) = (log_total(plain), log_total(noisy));
+    let terms = plain.iter().zip(noisy).map(|(plain, noisy)| {
+        let log_share = plain - plain_total;
+        libm::exp(log_share) * (log_share - (noisy - noisy_total))
+    });
+    // Rounding alone makes it negative.
+    terms.sum::<f64>().max(0.0)
+}

@@ -1,0 +1,146 @@
+//! The mean and spread of all rewards seen, for models that learn on a scale of their own.
+
+use crate::Error;
+use crate::math::nn::Panel;
+use crate::registry::save::{Decoder, Encoder};
+
+/// Number, mean and sum of squared deviations of all rewards seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RewardScaling {
+    pub(crate) n: u64,
+    mean: f64,
+    deviations: f64,
+}
+
+impl RewardScaling {
+    /// Takes in one reward.
+    pub(crate) fn observe(&mut self, reward: f64) {
+        self.n += 1;
+        let deviation = reward - self.mean;
+        self.mean += deviation / self.n as f64;
+        self.deviations += deviation * (reward - self.mean);
+    }
+
+    /// The scale of all rewards seen, or that of the rewards themselves where none is asked for.
+    pub(crate) fn scale(self, is_scaled: bool) -> RewardScale {
+        if !is_scaled {
+            return RewardScale::AS_GIVEN;
+        }
+        let variance = self.deviations / self.n.max(1) as f64;
+        RewardScale { mean: self.mean, std: if variance > 0.0 { variance.sqrt() } else { 1.0 } }
+    }
+
+    pub(crate) fn encode(self, encoder: &mut Encoder) {
+        encoder.u64(self.n);
+        encoder.f64(self.mean);
+        encoder.f64(self.deviations);
+    }
+
+    pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        Ok(Self { n: decoder.u64()?, mean: decoder.f64()?, deviations: decoder.f64()? })
+    }
+}
+
+/// What a model's rewards of 0 and 1 mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RewardScale {
+    pub(crate) mean: f64,
+    pub(crate) std: f64,
+}
+
+impl RewardScale {
+    /// Rewards as they are.
+    pub(crate) const AS_GIVEN: Self = Self { mean: 0.0, std: 1.0 };
+
+    /// A reward on the model's scale.
+    pub(crate) fn standardize(self, reward: f64) -> f32 {
+        ((reward - self.mean) / self.std) as f32
+    }
+
+    /// The rewards that a net's outputs [A, N] mean: those of a context side by side.
+    pub(crate) fn read_rewards(self, outputs: &Panel, rewards: &mut [f64]) {
+        for (column, rewards) in rewards.chunks_exact_mut(outputs.n_features()).enumerate() {
+            for (action, reward) in rewards.iter_mut().enumerate() {
+                *reward = self.mean + self.std * f64::from(outputs.line(action)[column]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Outcome, Policy, PolicySpec, Seed, Shape, load, policies};
+
+    const SHAPE: Shape = Shape::new(3, 2);
+
+    /// Every policy that can scale rewards, doing so, with small nets that learn quickly.
+    fn scaled_policies() -> Vec<PolicySpec> {
+        let small = [
+            ("reward_scaling", "on"),
+            ("latent_dim", "4"),
+            ("extra_draws", "4"),
+            ("layers", "10"),
+            ("learning_rate", "0.005"),
+            ("batch_size", "64"),
+            ("train_every", "25"),
+            ("minibatches", "40"),
+        ];
+        let mut specs = Vec::new();
+        for info in policies() {
+            let has = |key: &str| info.settings.iter().any(|setting| setting.key == key);
+            let settings: Vec<String> = small
+                .iter()
+                .filter(|(key, _)| has(key))
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
+            if has("reward_scaling") {
+                specs.push(format!("{}[{}]", info.id, settings.join(",")).parse().unwrap());
+            }
+        }
+        assert!(specs.len() >= 5, "{specs:?}");
+        specs
+    }
+
+    fn context(round: u64) -> Vec<f32> {
+        let mut rng = Seed::new(1).stream("context", round);
+        (0..SHAPE.n_features).map(|_| rng.normal() as f32).collect()
+    }
+
+    /// Action 0 gives 5000 and action 1 gives 6000, each give or take 50.
+    fn learn(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) {
+        for round in rounds {
+            let mut rng = Seed::new(2).stream("problem", round);
+            let action = rng.below(2);
+            let reward = 5000.0 + 1000.0 * action as f64 + 50.0 * rng.normal();
+            policy.learn(Outcome { round, context: &context(round), action, reward }).unwrap();
+        }
+    }
+
+    #[test]
+    fn drawn_rewards_are_on_the_scale_of_those_given() {
+        for spec in scaled_policies() {
+            let mut policy = spec.build(SHAPE, Seed::new(3)).unwrap();
+            learn(&mut *policy, 0..400);
+            let contexts: Vec<Vec<f32>> = (1000..1100).map(context).collect();
+            let contexts: Vec<&[f32]> = contexts.iter().map(Vec::as_slice).collect();
+            let rewards = policy.sample_rewards(500, &contexts).unwrap();
+            for (action, expected) in [5000.0, 6000.0].into_iter().enumerate() {
+                let mean = rewards.iter().skip(action).step_by(2).sum::<f64>() / contexts.len() as f64;
+                assert!((mean - expected).abs() < 200.0, "{spec}: action {action} is drawn around {mean}");
+            }
+        }
+    }
+
+    /// The scale is saved with all else: a loaded policy learns what it would have learned, to the bit.
+    #[test]
+    fn a_loaded_policy_learns_on_the_same_scale() {
+        for spec in scaled_policies() {
+            let mut policy = spec.build(SHAPE, Seed::new(3)).unwrap();
+            learn(&mut *policy, 0..30);
+            let mut loaded = load(&policy.save()).unwrap();
+            learn(&mut *policy, 30..60);
+            learn(&mut *loaded, 30..60);
+            assert!(policy.save() == loaded.save(), "{spec}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The net, its loss, and how it is trained and asked.
+//!
+//! With n observations so far, the loss of a minibatch is the bound on the negative log evidence, divided by n:
+//!
+//! ```text
+//! mean over rows of −log N(r; y(x)[a], noise_std²)  +  KL(q ‖ p) / n
+//! ```
+//!
+//! y(x) are the outputs of a net drawn from q anew for every row; p is N(0, prior_gain ÷ inputs) for each weight.
+
+use multiversion::multiversion;
+
+use super::config::BbbConfig;
+use crate::agent::FitReport;
+use crate::agent::replay::Replay;
+use crate::agent::scratch::{Cache, Scratch};
+use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::math::nn::{Adam, BayesMlp, BayesMlpWork, LANES, Layout, Normals};
+use crate::model::training::breakdown::find_breakdown;
+use crate::model::training::minibatch::{Contexts, Gathering, Minibatch};
+use crate::model::training::optimized;
+use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
+use crate::registry::save::{Decoder, Encoder};
+use crate::registry::values::{Switch, sizes};
+use crate::{Error, Outcome, Rng, Seed, Shape};
+
+/// Logarithms of standard deviations are kept within these bounds, far beyond what training finds useful: a variance of e⁻⁴⁰ is
+/// nothing beside any mean, and one of e²⁰ can still be multiplied by squares of large features.
+pub(crate) const LOG_STD_BOUNDS: (f32, f32) = (-20.0, 10.0);
+
+/// What the net is, and how it is trained.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    pub(super) config: BbbConfig,
+    pub(super) shape: Shape,
+    pub(super) net: BayesMlp,
+    pub(super) n_parameters: usize,
+}
+
+/// A minibatch and all that is computed from it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    pub(super) batch: Minibatch<Contexts>,
+    pub(super) net: BayesMlpWork,
+    pub(super) gradients: Vec<f32>,
+}
+
+impl Parts {
+    pub(super) fn new(config: &BbbConfig, shape: Shape) -> Self {
+        let mut layout = Layout::default();
+        let net = BayesMlp::new(&mut layout, &sizes(shape.n_features, &config.layers, shape.n_actions));
+        Self { config: config.clone(), shape, net, n_parameters: layout.len() }
+    }
+
+    /// Computes the loss of the minibatch in `work` and adds its gradients to `work.gradients`.
+    pub(super) fn loss(
+        &self,
+        parameters: &[f32],
+        variances: &[Vec<f32>],
+        n_observed: u64,
+        normals: &mut Normals,
+        work: &mut Work,
+    ) -> f64 {
+        let BbbConfig { noise_std, prior_gain, variance_floor, .. } = self.config;
+        let Work { batch: Minibatch { inputs, actions, rewards }, net, gradients } = work;
+        self.net.forward(parameters, variances, inputs.input(), variance_floor as f32, normals, net);
+
+        let n_rows = actions.len() as f64;
+        let precision = (1.0 / noise_std) as f32;
+        let weight = (1.0 / (noise_std * n_rows)) as f32;
+        let (outputs, output_gradients) = net.output_and_gradient();
+        output_gradients.fill(0.0);
+        let mut squares = 0.0;
+        for (column, (&action, &reward)) in actions.iter().zip(&*rewards).enumerate() {
+            let deviation = (outputs.line(action)[column] - reward) * precision;
+            squares += f64::from(deviation * deviation);
+            output_gradients.line_mut(action)[column] = weight * deviation;
+        }
+        let log_density = libm::log(noise_std) + 0.5 * libm::log(2.0 * std::f64::consts::PI);
+        self.net.backward(parameters, gradients, variances, inputs.input(), net);
+
+        let kl_weight = 1.0 / n_observed.max(1) as f64;
+        let kl = self.net.add_kl(parameters, gradients, variances, prior_gain, kl_weight as f32);
+        0.5 * squares / n_rows + log_density + kl_weight * kl
+    }
+
+    /// Fails if the loss just computed is not finite, or if a gradient, or its square, which the optimizer keeps, is not.
+    fn check_minibatch(&self, loss: f64, work: &Work) -> Result<(), Breakdown> {
+        if !loss.is_finite() {
+            return Err(self.find_breakdown(loss, work));
+        }
+        if are_squares_finite(&work.gradients) {
+            return Ok(());
+        }
+        for (layer, places) in self.net.layers().iter().enumerate() {
+            let parts =
+                [("means", places.means()), ("deviations", places.log_stds()), ("biases", places.bias())];
+            for (part, places) in parts {
+                let squares = work.gradients[places].iter().map(|gradient| gradient * gradient);
+                if let Some(found) = { squares }.find(|square| !square.is_finite()) {
+                    let place = format!("a squared gradient of the {part} of layer {}", layer + 1);
+                    return Err(Breakdown { place, found: f64::from(found) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the first number that is not finite arose on the way to a loss that is not.
+    fn find_breakdown(&self, loss: f64, work: &Work) -> Breakdown {
+        if let Some(found) = work.batch.inputs.find_non_finite() {
+            let place = "the contexts of the minibatch".to_owned();
+            return Breakdown { place, found: f64::from(found) };
+        }
+        let layers = work.net.stds_and_outputs().enumerate().flat_map(|(layer, (std, output))| {
+            let layer = layer + 1;
+            [(format!("standard deviations of layer {layer}"), std), (format!("layer {layer}"), output)]
+        });
+        find_breakdown(layers).unwrap_or(Breakdown { place: "the loss".to_owned(), found: loss })
+    }
+}
+
+/// Whether the squares of all numbers are finite.
+#[multiversion(targets = "simd")]
+fn are_squares_finite(numbers: &[f32]) -> bool {
+    let mut rest = [0.0; LANES];
+    for numbers in numbers.chunks(LANES) {
+        // Nothing is left of a finite number, and a NaN of any other.
+        rest.iter_mut().zip(numbers).for_each(|(rest, number)| *rest += number * number * 0.0);
+    }
+    rest.iter().sum::<f32>() == 0.0
+}
+
+/// Keeps numbers within bounds; how many were outside. A NaN is left for the check that follows.
+#[multiversion(targets = "simd")]
+pub(crate) fn hold(numbers: &mut [f32], low: f32, high: f32) -> u32 {
+    let mut n_held = 0;
+    for number in numbers {
+        let held = if *number < low { low } else { *number };
+        let held = if held > high { high } else { held };
+        n_held += u32::from(held.to_bits() != number.to_bits());
+        *number = held;
+    }
+    n_held
+}
+
+/// A net of Gaussian weights, and how far it is trained.
+#[derive(Clone, Debug)]
+pub struct Bbb {
+    pub(super) parts: Parts,
+    pub(super) parameters: Vec<f32>,
+    /// Those of the weights, computed from the parameters.
+    variances: Vec<Vec<f32>>,
+    optimizer: Adam,
+    scaling: RewardScaling,
+    /// Room for minibatches; a copy makes its own.
+    work: Cache<Work>,
+}
+
+impl Bbb {
+    fn assemble(parts: Parts, parameters: Vec<f32>, optimizer: Adam, scaling: RewardScaling) -> Self {
+        let mut variances = Vec::new();
+        parts.net.variances(&parameters, &mut variances);
+        Self { parts, parameters, variances, optimizer, scaling, work: Cache::default() }
+    }
+
+    /// What the model is trained on.
+    fn scale(&self) -> RewardScale {
+        self.scaling.scale(self.parts.config.reward_scaling == Switch::On)
+    }
+
+    /// Keeps log standard deviations within their bounds; how many were outside.
+    fn apply_bounds(&mut self) -> u64 {
+        let (low, high) = LOG_STD_BOUNDS;
+        let mut n_held = 0;
+        for layer in self.parts.net.layers() {
+            n_held += u64::from(hold(&mut self.parameters[layer.log_stds()], low, high));
+        }
+        n_held
+    }
+}
+
+impl RewardModel for Bbb {
+    type Config = BbbConfig;
+
+    fn new(config: &BbbConfig, shape: Shape, seed: Seed) -> Self {
+        let parts = Parts::new(config, shape);
+        let mut parameters = vec![0.0; parts.n_parameters];
+        parts.net.initialize(&mut parameters, config.start(), &mut seed.stream("init", 0));
+        let optimizer = Adam::new(parts.n_parameters, config.learning_rate as f32);
+        Self::assemble(parts, parameters, optimizer, RewardScaling::default())
+    }
+
+    /// Draws each layer's sums rather than its weights, without the floor of training: for one context that has exactly the
+    /// distribution of a net drawn whole, and takes as many normals as there are units. Contexts are drawn for independently.
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Work { batch, net, .. } = scratch.work();
+        batch.inputs.set(contexts, self.parts.shape.n_features);
+        let normals = &mut Normals::new(rng);
+        self.parts.net.forward(&self.parameters, &self.variances, batch.inputs.input(), 0.0, normals, net);
+        self.scale().read_rewards(net.output(), rewards);
+        Ok(())
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        self.scaling.observe(outcome.reward);
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        work.gradients.clear();
+        work.gradients.resize(self.parameters.len(), 0.0);
+        let gathering = Gathering {
+            n_rows: self.parts.config.batch_size as usize,
+            n_features: self.parts.shape.n_features,
+            n_more_lines: 0,
+            scale: self.scale(),
+        };
+        let mut normals = Normals::new(rng);
+        let minibatches = self.parts.config.minibatches;
+        let n_drawn = gathering.n_rows.saturating_mul(minibatches as usize);
+        work.batch.inputs.prepare(replay, gathering.n_features, n_drawn);
+        let (mut total, mut interventions) = (0.0, 0);
+        for _ in 0..minibatches {
+            work.batch.gather(replay, rng, gathering);
+            let Self { parts, parameters, variances, scaling, .. } = &*self;
+            let loss = parts.loss(parameters, variances, scaling.n, &mut normals, &mut work);
+            self.parts.check_minibatch(loss, &work)?;
+            total += loss;
+            self.optimizer.step(&mut self.parameters, &mut work.gradients);
+            interventions += self.apply_bounds();
+            self.parts.net.variances(&self.parameters, &mut self.variances);
+        }
+        optimized::check("", &self.parameters, &self.optimizer)?;
+        self.work = Cache(Some(work));
+        let mean_loss = Some(total / f64::from(minibatches));
+        Ok(FitReport { minibatches, mean_loss, interventions })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        self.scaling.encode(encoder);
+        optimized::encode(&self.parameters, &self.optimizer, encoder);
+    }
+
+    fn decode(config: &BbbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        decoder.check_room(shape)?;
+        let parts = Parts::new(config, shape);
+        let scaling = RewardScaling::decode(decoder)?;
+        let (parameters, optimizer) =
+            optimized::decode(parts.n_parameters, config.learning_rate as f32, decoder)?;
+        Ok(Self::assemble(parts, parameters, optimizer, scaling))
+    }
+}

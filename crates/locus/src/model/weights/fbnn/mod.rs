@@ -1,0 +1,32 @@
+//! FBNN, a functional variational Bayesian neural network (Sun, Zhang, Shi and Grosse, ICLR 2019).
+//!
+//! As in BBB the weights of a net are independent Gaussians, but they are not held to a prior of weights: the functions that the net
+//! draws are held to a Gaussian process, the one of [`multitask_gp`](crate::model::gp), learned by its marginal likelihood. The two
+//! are compared at finitely many points, those of a minibatch and random ones. How the density of drawn functions changes there is
+//! not known in closed form; `stein` estimates it from the draws. `objective` is the rest of the loss, [`model`] the training.
+
+pub mod config;
+pub mod model;
+mod objective;
+mod stein;
+#[cfg(test)]
+mod tests;
+
+use config::FbnnConfig;
+use model::Fbnn;
+
+use crate::registry::registered;
+
+registered!(
+    FbnnConfig => Fbnn,
+    "fbnn",
+    "Thompson sampling with a net of independent Gaussian weights whose functions are fitted to a Gaussian process' posterior",
+    &[
+        ("1x50", FbnnConfig::default),
+        ("2x50", || FbnnConfig::sized(&[50, 50])),
+        ("3x50", || FbnnConfig::sized(&[50, 50, 50])),
+        ("1x500", || FbnnConfig::sized(&[500])),
+        ("2x500", || FbnnConfig::sized(&[500, 500])),
+        ("3x500", || FbnnConfig::sized(&[500, 500, 500])),
+    ]
+);

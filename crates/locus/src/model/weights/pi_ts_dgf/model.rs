@@ -1,0 +1,247 @@
+//! Nets as particles: their log posterior, and decisions with one of them.
+//!
+//! The log posterior of a net θ given a minibatch of contexts x with actions a and rewards r is, but for a constant,
+//!
+//! ```text
+//! −½ · reward precision · scale · Σ (r − f_θ(x)[a])² − ½ · prior precision · |θ|²
+//! ```
+//!
+//! with a scale of 1, or of observations over rows of the minibatch.
+
+use multiversion::multiversion;
+
+use super::config::PiTsDgfConfig;
+use super::flow::{Flow, FlowWork, Particles};
+use crate::agent::FitReport;
+use crate::agent::replay::Replay;
+use crate::agent::scratch::{Cache, Scratch};
+use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::math::nn::{LANES, Panel, Stack, StackWork};
+use crate::model::training::minibatch::{Gathering, Minibatch};
+use crate::model::training::reward_scaling::RewardScale;
+use crate::registry::save::{Decoder, Encoder};
+use crate::registry::values::LikelihoodScale;
+use crate::{Error, Rng, Seed, Shape};
+
+/// The particles, and how they are moved.
+#[derive(Clone, Debug)]
+pub struct PiTsDgf {
+    pub(super) stack: Stack,
+    pub(super) flow: Flow,
+    pub(super) particles: Particles,
+    reward_precision: f32,
+    prior_precision: f32,
+    likelihood_scale: LikelihoodScale,
+    batch_size: usize,
+    minibatches: u32,
+    /// Room for minibatches; a copy makes its own.
+    work: Cache<Work>,
+}
+
+/// A minibatch and all that is computed from it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    pub(super) batch: Minibatch,
+    stack: StackWork,
+    pub(super) flow: FlowWork,
+}
+
+/// Room for a decision.
+#[derive(Debug, Default)]
+struct DecisionWork {
+    hidden: Vec<f32>,
+    outputs: Vec<f32>,
+}
+
+impl PiTsDgf {
+    fn with_particles(config: &PiTsDgfConfig, stack: Stack, flow: Flow, particles: Particles) -> Self {
+        Self {
+            stack,
+            flow,
+            particles,
+            reward_precision: config.reward_precision as f32,
+            prior_precision: config.prior_precision as f32,
+            likelihood_scale: config.likelihood_scale,
+            batch_size: config.batch_size as usize,
+            minibatches: config.minibatches,
+            work: Cache::default(),
+        }
+    }
+
+    /// The gradients of every particle's log posterior, into `work.flow`; minus the log posteriors' mean.
+    pub(super) fn find_gradients(&self, n_observed: usize, work: &mut Work) -> f64 {
+        let Work { batch, stack, flow } = work;
+        let scale = match self.likelihood_scale {
+            LikelihoodScale::Minibatch => 1.0,
+            LikelihoodScale::All => n_observed as f32 / batch.rewards.len() as f32,
+        };
+        let weight = self.reward_precision * scale;
+        self.flow.prepare(self.stack.n_parameters(), flow);
+        self.stack.read(self.particles.current.all(), stack);
+        let mut squared_errors = 0.0;
+        self.stack.add_gradients(&batch.inputs, &batch.actions, stack, |row, rewards| {
+            let reward = batch.rewards[row];
+            let mut row_errors = 0.0;
+            for place in rewards {
+                let error = reward - *place;
+                row_errors += error * error;
+                *place = weight * error;
+            }
+            squared_errors += f64::from(row_errors);
+        });
+        self.stack.write_gradients(stack, flow.gradients.all_mut());
+        let mut squares = 0.0;
+        for particle in 0..self.stack.n_nets {
+            let (theta, gradient) =
+                (self.particles.current.line(particle), flow.gradients.line_mut(particle));
+            squares += f64::from(add_prior(gradient, theta, self.prior_precision));
+        }
+        let sum = f64::from(weight) * squared_errors + f64::from(self.prior_precision) * squares;
+        0.5 * sum / self.stack.n_nets as f64
+    }
+
+    /// Where a loss that is not finite arose: every particle is asked again, row by row.
+    fn find_breakdown(&self, loss: f64, batch: &Minibatch) -> Breakdown {
+        let Stack { n_nets, n_in, n_hidden, n_out } = self.stack;
+        let (mut context, mut hidden, mut outputs) = (vec![0.0; n_in], vec![0.0; n_hidden], vec![0.0; n_out]);
+        let first = |values: &[f32]| values.iter().copied().find(|value| !value.is_finite());
+        for particle in 0..n_nets {
+            let broken = |what: &str, found: f32| Breakdown {
+                place: format!("{what} of particle {particle}"),
+                found: f64::from(found),
+            };
+            let net = self.particles.current.line(particle);
+            if let Some(found) = first(net) {
+                return broken("a parameter", found);
+            }
+            for (row, (&action, reward)) in batch.actions.iter().zip(&batch.rewards).enumerate() {
+                context.iter_mut().enumerate().for_each(|(i, place)| *place = batch.inputs.line(i)[row]);
+                self.stack.forward_one(net, &context, &mut hidden, &mut outputs);
+                if let Some(found) = first(&hidden) {
+                    return broken("the hidden layer", found);
+                }
+                if let Some(found) = first(&outputs) {
+                    return broken("the output layer", found);
+                }
+                let error = reward - outputs[action];
+                if !(error * error).is_finite() {
+                    return broken("the squared error", error * error);
+                }
+            }
+            let squares: f32 = net.iter().map(|value| value * value).sum();
+            if !squares.is_finite() {
+                return broken("the squared length", squares);
+            }
+        }
+        Breakdown { place: "the particles' loss".to_owned(), found: loss }
+    }
+}
+
+/// Adds the gradient of the log prior; |θ|².
+#[multiversion(targets = "simd")]
+fn add_prior(gradient: &mut [f32], theta: &[f32], precision: f32) -> f32 {
+    let mut squares = [0.0; LANES];
+    for (gradient, theta) in gradient.chunks_mut(LANES).zip(theta.chunks(LANES)) {
+        for ((gradient, theta), square) in gradient.iter_mut().zip(theta).zip(&mut squares) {
+            *gradient -= precision * theta;
+            *square += theta * theta;
+        }
+    }
+    squares.iter().sum()
+}
+
+fn stack(config: &PiTsDgfConfig, shape: Shape) -> Stack {
+    Stack {
+        n_nets: config.particles as usize,
+        n_in: shape.n_features,
+        n_hidden: config.hidden_units as usize,
+        n_out: shape.n_actions,
+    }
+}
+
+impl RewardModel for PiTsDgf {
+    type Config = PiTsDgfConfig;
+
+    fn new(config: &PiTsDgfConfig, shape: Shape, seed: Seed) -> Self {
+        let (stack, flow) = (stack(config, shape), Flow::new(config));
+        let mut nets = Panel::new(stack.n_nets, stack.n_parameters());
+        let mut rng = seed.stream("init", 0);
+        (0..stack.n_nets).for_each(|net| stack.initialize(nets.line_mut(net), &mut rng));
+        Self::with_particles(config, stack, flow, flow.particles(nets))
+    }
+
+    fn draw(
+        &self,
+        contexts: &[&[f32]],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Stack { n_nets, n_hidden, n_out, .. } = self.stack;
+        let DecisionWork { hidden, outputs } = scratch.work();
+        hidden.resize(n_hidden, 0.0);
+        outputs.resize(n_out, 0.0);
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_out)) {
+            let net = self.particles.current.line(rng.below(n_nets));
+            self.stack.forward_one(net, context, hidden, outputs);
+            for (reward, output) in rewards.iter_mut().zip(&*outputs) {
+                *reward = f64::from(*output);
+            }
+        }
+        Ok(())
+    }
+
+    fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        let mut work = self.work.0.take().unwrap_or_default();
+        let gathering = Gathering {
+            n_rows: self.batch_size,
+            n_features: self.stack.n_in,
+            n_more_lines: 0,
+            scale: RewardScale::AS_GIVEN,
+        };
+        let (mut total, mut interventions) = (0.0, 0);
+        for _ in 0..self.minibatches {
+            work.batch.gather(replay, rng, gathering);
+            let loss = self.find_gradients(replay.len(), &mut work);
+            if !loss.is_finite() {
+                return Err(self.find_breakdown(loss, &work.batch));
+            }
+            total += loss;
+            interventions += self.flow.step(&mut self.particles, &mut work.flow)?;
+        }
+        self.work = Cache(Some(work));
+        let mean_loss = Some(total / f64::from(self.minibatches));
+        Ok(FitReport { minibatches: self.minibatches, mean_loss, interventions })
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.particles.n_steps);
+        let Particles { current, previous, squares, .. } = &self.particles;
+        for panel in [current, previous, squares] {
+            panel.all().iter().for_each(|line| encoder.f32s(line));
+        }
+    }
+
+    fn decode(config: &PiTsDgfConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        decoder.check_room(shape)?;
+        let (stack, flow) = (stack(config, shape), Flow::new(config));
+        let n_steps = decoder.u64()?;
+        let mut panel = |is_there: bool| -> Result<Panel, Error> {
+            if !is_there {
+                return Ok(Panel::default());
+            }
+            let n = stack.n_parameters();
+            let [values] = decoder.parameters(stack.n_nets * n)?;
+            let mut panel = Panel::new(stack.n_nets, n);
+            for (line, values) in values.chunks_exact(n).enumerate() {
+                panel.line_mut(line).copy_from_slice(values);
+            }
+            Ok(panel)
+        };
+        let current = panel(true)?;
+        let previous = panel(flow.has_previous())?;
+        let squares = panel(flow.has_squares())?;
+        let particles = Particles { current, previous, squares, n_steps };
+        Ok(Self::with_particles(config, stack, flow, particles))
+    }
+}

@@ -1,0 +1,9 @@
+//! One seed, its named streams, and the distributions that are drawn from them.
+
+#[cfg(test)]
+pub(crate) mod kolmogorov;
+mod rng;
+mod seed;
+
+pub use rng::Rng;
+pub use seed::Seed;

@@ -1,0 +1,78 @@
+//! The kinds of values that settings of several policies have.
+
+use crate::registry::settings::{Setting, words};
+
+words! {
+    /// Yes or no.
+    pub enum Switch {
+        /// Yes.
+        On = "on",
+        /// No.
+        Off = "off",
+    }
+}
+
+words! {
+    /// Which observations the likelihood counts.
+    pub enum LikelihoodScale {
+        /// Those of the minibatch.
+        Minibatch = "minibatch",
+        /// All, of which the minibatch is a sample.
+        All = "all",
+    }
+}
+
+/// Sizes of layers: `100x50`, or `none`. Ranges are of their number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layers(pub Vec<usize>);
+
+impl Setting for Layers {
+    const TYPE: &'static str = "sizes of layers such as 100x50, or none, each up to 10000, their number";
+
+    fn parse(text: &str) -> Option<Self> {
+        if text == "none" {
+            return Some(Self(Vec::new()));
+        }
+        let size = |size: &str| size.parse().ok().filter(|size| (1..=10_000).contains(size));
+        text.split('x').map(size).collect::<Option<Vec<usize>>>().map(Self)
+    }
+
+    fn format(&self) -> String {
+        if self.0.is_empty() {
+            return "none".to_owned();
+        }
+        self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+    }
+
+    fn magnitude(&self) -> f64 {
+        self.0.len() as f64
+    }
+}
+
+/// How many of the last observations are kept: a number, or `all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity(pub Option<usize>);
+
+impl Setting for Capacity {
+    const TYPE: &'static str = "a whole number above 0, or all";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "all" => Some(Self(None)),
+            number => number.parse().ok().filter(|&number| number > 0).map(|number| Self(Some(number))),
+        }
+    }
+
+    fn format(&self) -> String {
+        self.0.map_or("all".to_owned(), |capacity| capacity.to_string())
+    }
+
+    fn magnitude(&self) -> f64 {
+        0.0
+    }
+}
+
+/// `inputs`, the hidden layers, `outputs`.
+pub(crate) fn sizes(inputs: usize, hidden: &Layers, outputs: usize) -> Vec<usize> {
+    [inputs].into_iter().chain(hidden.0.iter().copied()).chain([outputs]).collect()
+}
