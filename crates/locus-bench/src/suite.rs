@@ -223,12 +223,12 @@ mod tests {
         }
     }
 
-    /// Every suite of the search for `locus` can still be run: its policies, presets and settings are there.
+    /// Every suite that the documentation names can be run: its policies, presets and settings exist.
     #[test]
-    fn suites_of_the_search_are_whole() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/search");
+    fn every_suite_in_configs_parses() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
         let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert!(files.len() >= 10, "{files:?}");
+        assert!(files.len() >= 3, "{files:?}");
         for file in files {
             let suite = Suite::load(file.to_str().unwrap()).unwrap();
             assert_eq!(suite.policies[0].to_string(), "uniform", "{}", file.display());
