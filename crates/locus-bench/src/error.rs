@@ -365,12 +365,6 @@ pub enum Error {
         /// The name asked for.
         name: String,
     },
-    /// A picture could not be turned into pixels.
-    #[error("cannot turn a picture into PNG: {problem}")]
-    InvalidPicture {
-        /// What is wrong with it.
-        problem: String,
-    },
     /// A part of a run was asked for that it does not have.
     #[error("no {what} `{found}` has run there; there are {known}")]
     NotInRun {

@@ -40,7 +40,7 @@ pub(crate) enum Command {
     /// Write a report of one run, or of several compared: a page with tables and figures
     ///
     /// From the records alone: nothing is run, and a run may be going on. The page needs no network, and the figures lie
-    /// beside it as SVG and PNG. Folders of one seed, number of steps and data are compared with each other; others are
+    /// beside it as SVG. Folders of one seed, number of steps and data are compared with each other; others are
     /// shown apart.
     Report(ReportArgs),
     /// Show how far a run is that another process is at, or that has stopped
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     ///
     /// All policies play one trial, the same as `locus bench` gives for that seed, trial and number of steps. Every few
     /// steps mean rewards are drawn from each: many draws for one followed context, and one draw for each context of the
-    /// trial with the same best action. OUT/explore then holds both as heat maps (SVG and PNG), as tables (CSV) and in
+    /// trial with the same best action. OUT/explore then holds both as heat maps (SVG), as tables (CSV) and in
     /// numbers; `locus report OUT` shows them if OUT is the folder of a run.
     ///
     /// Without --context, on mushroom, the followed context is a poisonous mushroom that all policies first take for

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<u8> {
         Err(error) => return Err(error.into()),
     };
     let mut text = format!(
-        "{}\nin {}: 1-single and 2-many as .svg and .png, statistics.csv, histograms.csv, summary.txt, explore.json\n",
+        "{}\nin {}: 1-single and 2-many as .svg, statistics.csv, histograms.csv, summary.txt, explore.json\n",
         explored.summary,
         explored.folder.display()
     );

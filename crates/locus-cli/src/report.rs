@@ -30,6 +30,5 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
 
 /// Where it is.
 pub(crate) fn describe(written: &WrittenReport) -> String {
-    let n_figures = written.figures.len() / 2;
-    format!("report: {} and {} in figures/", written.page.display(), count(n_figures, "figure"))
+    format!("report: {} and {} in figures/", written.page.display(), count(written.figures.len(), "figure"))
 }

@@ -15,7 +15,7 @@
 //! mean reward of another action exceeds that of the best one, the context whose smallest such excess over the policies is
 //! the largest. Elsewhere it is the context of round 0.
 //!
-//! OUT/explore then holds `1-single` and `2-many` as SVG and PNG, `summary.txt`, `explore.json` (what was looked at), and two tables:
+//! OUT/explore then holds `1-single` and `2-many` as SVG, `summary.txt`, `explore.json` (what was looked at), and two tables:
 //!
 //! ```text
 //! statistics.csv   figure,policy,action,step,draws,mean,sd,q05,q50,q95,chosen,modes,mode_places,mode_shares,humps

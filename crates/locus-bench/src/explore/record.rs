@@ -11,7 +11,7 @@ use super::{Exploration, Findings, figures, summary};
 use crate::Error;
 use crate::problem::Sequence;
 use crate::record::{RunFile, parse_format, read_run, replace_file, sequence_checksum};
-use crate::report::{EXPLORE_FOLDER, EXPLORE_WORDS, ZOOM, svg};
+use crate::report::{EXPLORE_FOLDER, EXPLORE_WORDS};
 
 /// What was looked at, within OUT/explore.
 pub const EXPLORE_FILE: &str = "explore.json";
@@ -118,7 +118,6 @@ pub(super) fn write(
 ) -> Result<String, Error> {
     for (name, view) in [("1-single", View::Single), ("2-many", View::Many)] {
         let picture = figures::draw(findings, view).finish();
-        replace_file(&folder.join(format!("{name}.png")), &svg::png(&picture, ZOOM)?)?;
         replace_file(&folder.join(format!("{name}.svg")), picture.as_bytes())?;
     }
     replace_file(&folder.join(STATISTICS_FILE), &statistics(findings))?;

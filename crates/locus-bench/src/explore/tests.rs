@@ -141,16 +141,7 @@ fn threads_change_nothing() {
     let names: Vec<&str> = one.1.keys().map(String::as_str).collect();
     assert_eq!(
         names,
-        [
-            ".lock",
-            "1-single.png",
-            "1-single.svg",
-            "2-many.png",
-            "2-many.svg",
-            "histograms.csv",
-            "statistics.csv",
-            "summary.txt"
-        ]
+        [".lock", "1-single.svg", "2-many.svg", "histograms.csv", "statistics.csv", "summary.txt"]
     );
     assert!(one.1 == two.1, "files differ");
 }
@@ -241,7 +232,6 @@ fn pictures_have_a_panel_for_each_policy_and_action_and_labels_apart() {
             labels_stay_apart(&svg, &path);
             assert_eq!(svg.matches("shape-rendering").count(), n_panels + 1, "{path:?}: panels and a bar");
             assert!(svg.contains("<desc>Histograms over the steps"), "{path:?}");
-            assert!(fs::read(path.with_extension("png")).unwrap().starts_with(b"\x89PNG"));
         }
     }
 }

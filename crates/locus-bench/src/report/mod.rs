@@ -7,7 +7,7 @@
 //! ```text
 //! collect ──► Group ──┬─► summary::Table ──────────┐
 //!                     ├─► compare (pairs, ranks) ──┼─► page ──► report.html
-//!                     └─► curves ──► figures ──────┴─► figures/*.svg, *.png
+//!                     └─► curves ──► figures ──────┴─► figures/*.svg
 //! ```
 
 mod collect;
@@ -50,15 +50,13 @@ pub const EXPLORE_FOLDER: &str = "explore";
 pub const EXPLORE_WORDS: &str = "summary.txt";
 /// How to mend what is damaged there.
 const EXPLORE_AGAIN: &str = "`locus explore` with the same --out writes it anew";
-/// Pixels of a PNG for each of its picture's.
-pub(crate) const ZOOM: f32 = 2.0;
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenReport {
     /// The page.
     pub page: PathBuf,
-    /// The pictures, SVG and PNG.
+    /// The figures, as SVG.
     pub figures: Vec<PathBuf>,
     /// What could not be read, or is not whole.
     pub warnings: Vec<String>,
@@ -292,8 +290,8 @@ fn explored(out: &Path, warnings: &mut Vec<String>) -> Vec<Embedded> {
 }
 
 /// A picture with what it says that it is (`title`) and shows (`desc`).
-fn embedded(path: &Path, svg: String) -> Result<Embedded, resvg::usvg::roxmltree::Error> {
-    let document = resvg::usvg::roxmltree::Document::parse(&svg)?;
+fn embedded(path: &Path, svg: String) -> Result<Embedded, roxmltree::Error> {
+    let document = roxmltree::Document::parse(&svg)?;
     let element = |name: &str| {
         let node = document.descendants().find(|node| node.tag_name().name() == name)?;
         Some(node.text()?.trim().to_owned()).filter(|text| !text.is_empty())
@@ -319,22 +317,13 @@ fn explored_words(out: &Path, warnings: &mut Vec<String>) -> Option<String> {
     }
 }
 
-/// Writes every figure as SVG and PNG, and takes away those of an earlier report that are not drawn any more.
+/// Writes every figure as SVG, and takes away those of an earlier report that are not drawn any more.
 fn write_figures(sections: &[Section], folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let figures: Vec<&Figure> = sections.iter().flat_map(|section| &section.figures).collect();
-    let images: Vec<Result<Vec<u8>, Error>> = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            figures.iter().map(|figure| scope.spawn(|| svg::png(&figure.svg, ZOOM))).collect();
-        let failed = || Error::InvalidPicture { problem: "rasterizing it panicked".to_owned() };
-        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(failed()))).collect()
-    });
     let mut written = Vec::new();
-    for (figure, image) in figures.iter().zip(images) {
-        for (ending, bytes) in [("svg", figure.svg.clone().into_bytes()), ("png", image?)] {
-            let path = folder.join(format!("{}.{ending}", figure.id));
-            replace_file(&path, &bytes)?;
-            written.push(path);
-        }
+    for figure in sections.iter().flat_map(|section| &section.figures) {
+        let path = folder.join(format!("{}.svg", figure.id));
+        replace_file(&path, figure.svg.as_bytes())?;
+        written.push(path);
     }
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -345,9 +334,9 @@ fn write_figures(sections: &[Section], folder: &Path) -> Result<Vec<PathBuf>, Er
     Ok(written)
 }
 
-/// Whether a report wrote the file: `NAME.svg`, or `run-2-NAME.png` of one with several sections.
+/// Whether a report wrote the file: `NAME.svg`, or `run-2-NAME.svg` of one with several sections.
 fn is_figure(path: &Path) -> bool {
-    let is_picture = path.extension().is_some_and(|ending| ending == "svg" || ending == "png");
+    let is_picture = path.extension().is_some_and(|ending| ending == "svg");
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = match stem.strip_prefix("run-").and_then(|rest| rest.split_once('-')) {
         Some((number, name)) if number.bytes().all(|digit| digit.is_ascii_digit()) => name,

@@ -37,7 +37,7 @@ fn a_look_into_posteriors_is_shown_and_written() {
         "all 2 contexts for which Not eat is best after step 200, one draw each\n",
         "contexts with several",
         "that all misjudged at first",
-        "in out/explore: 1-single and 2-many as .svg and .png, statistics.csv",
+        "in out/explore: 1-single and 2-many as .svg, statistics.csv",
     ] {
         assert!(said.stdout.contains(part), "expected {part:?} in {}", said.stdout);
     }
@@ -82,7 +82,7 @@ fn the_trial_is_that_of_the_benchmark() {
         let said = desk.locus(words.iter().chain(&more)).ok();
         assert_eq!(said.stdout.contains("`locus report out` shows it\n"), out == "out", "{}", said.stdout);
         summaries.push(desk.read(&format!("{out}/explore/summary.txt")));
-        for name in ["1-single.svg", "2-many.png", "statistics.csv", "histograms.csv"] {
+        for name in ["1-single.svg", "2-many.svg", "statistics.csv", "histograms.csv"] {
             let path = |folder: &str| desk.path(&format!("{folder}/explore/{name}"));
             assert!(fs::read(path("out")).unwrap() == fs::read(path(out)).unwrap(), "{name}");
         }
@@ -120,7 +120,7 @@ fn own_data_can_be_looked_into() {
         "{}",
         said.stdout
     );
-    assert!(desk.path("runs/explore-mine-steps-60-context-7/explore/1-single.png").exists());
+    assert!(desk.path("runs/explore-mine-steps-60-context-7/explore/1-single.svg").exists());
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn render_section(section: &Section, is_one_of_many: bool, body: &mut String, co
 
 fn figure(figure: &Figure) -> String {
     format!(
-        "<figure>\n{}<figcaption>{} <span class=\"files\">(figures/{}.svg, .png)</span></figcaption>\n</figure>\n",
+        "<figure>\n{}<figcaption>{} <span class=\"files\">(figures/{}.svg)</span></figcaption>\n</figure>\n",
         figure.svg,
         escaped(&figure.caption),
         escaped(&figure.id)
@@ -116,7 +116,7 @@ fn embedded(picture: &Embedded) -> String {
     )
 }
 
-/// The font of the figures, so that they look here as they do as PNG.
+/// The font of the figures, so that they look the same on a machine without it.
 fn font_faces() -> String {
     let face = |(weight, bytes): &(&str, &[u8])| {
         format!(

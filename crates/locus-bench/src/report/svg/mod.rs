@@ -2,8 +2,7 @@
 //!
 //! A small layer of our own, since what a benchmark shows is known: few kinds of marks, many panels, text that must
 //! not collide. Positions are pixels from the top left corner. A [`Canvas`] collects marks and remembers where its
-//! text lies; a [`Panel`] maps data to pixels; [`png`] rasterizes with the font that comes along, so that a picture
-//! looks the same on a machine without fonts.
+//! text lies; a [`Panel`] maps data to pixels.
 //!
 //! ```
 //! use locus_bench::report::svg::{Area, Axis, Canvas, HeatMap, Panel};
@@ -26,7 +25,6 @@
 mod axis;
 mod heat_map;
 mod panel;
-mod raster;
 mod text;
 
 use std::fmt::Write;
@@ -34,8 +32,9 @@ use std::fmt::Write;
 pub use axis::{Axis, Scale};
 pub use heat_map::{HeatMap, shade};
 pub use panel::{BoxSummary, Panel};
-pub use raster::png;
 pub(crate) use text::FONTS;
+#[cfg(test)]
+pub(crate) use text::text_area;
 pub use text::text_width;
 
 /// The color of text and axes.

@@ -36,7 +36,7 @@ pub fn text_width(text: &str, size: f64, bold: bool) -> f64 {
 }
 
 /// The room that a text takes.
-pub(super) fn text_area((x, y): (f64, f64), text: &str, style: &TextStyle) -> Area {
+pub(crate) fn text_area((x, y): (f64, f64), text: &str, style: &TextStyle) -> Area {
     let width = text_width(text, style.size, style.bold);
     let before = match style.anchor {
         Anchor::Start => 0.0,
