@@ -1,7 +1,6 @@
 //! The figures of a report. Each file draws one; each is drawn only where there is something to show.
 
 mod actions;
-mod architecture;
 mod boxes;
 mod cost;
 mod ranks;
@@ -44,7 +43,7 @@ pub(super) struct Scene<'a> {
 }
 
 /// The names that figures may have, so that those of an earlier report can be told from files of others.
-pub(super) const NAMES: [&str; 6] = ["regret", "boxes", "ranks", "cost", "actions", "architecture"];
+pub(super) const NAMES: [&str; 5] = ["regret", "boxes", "ranks", "cost", "actions"];
 
 impl<'a> Scene<'a> {
     pub(super) fn new(
@@ -66,7 +65,7 @@ impl<'a> Scene<'a> {
     pub(super) fn figures(&self) -> Vec<Figure> {
         let drawn =
             [regret::draw(self), boxes::draw(self), ranks::draw(self), cost::draw(self), actions::draw(self)];
-        drawn.into_iter().chain([architecture::draw(self)]).flatten().collect()
+        drawn.into_iter().flatten().collect()
     }
 
     fn canvas(&self, name: &str, height: f64, title: &str) -> Canvas {

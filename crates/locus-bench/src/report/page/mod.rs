@@ -74,7 +74,7 @@ fn render_section(section: &Section, is_one_of_many: bool, body: &mut String, co
     }
     let find = |name: &str| section.figures.iter().find(|figure| figure.id == format!("{prefix}{name}"));
     part("paired", "Policies against each other", comparison::render(section, find("ranks")));
-    for name in ["regret", "boxes", "cost", "actions", "architecture"] {
+    for name in ["regret", "boxes", "cost", "actions"] {
         if let Some(drawn) = find(name) {
             part(&format!("figure-{name}"), &drawn.title, figure(drawn));
         }
