@@ -77,12 +77,6 @@ pub enum Error {
         /// What can be done without us.
         by_hand: String,
     },
-    /// Another process downloads the same file into the same folder.
-    #[error("another process is writing `{}`; wait until it ends, or choose another folder with --data", path.display())]
-    PartInUse {
-        /// The download.
-        path: PathBuf,
-    },
     /// A file was to be made that is there.
     #[error("`{}` is already there; take it away to make it anew", path.display())]
     AlreadyThere {

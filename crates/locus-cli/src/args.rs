@@ -184,8 +184,8 @@ pub(crate) struct DataListArgs {
 pub(crate) enum DataCommand {
     /// Download the files that are missing, unpack them and compare their checksums
     ///
-    /// From the benchmark's bucket, or else from the UCI archive. Stop it at any time with Ctrl-C: the same command goes
-    /// on where it stopped. A proxy is taken from ALL_PROXY, HTTPS_PROXY or HTTP_PROXY.
+    /// From the benchmark's bucket, or else from the UCI archive. Can be interrupted with Ctrl-C: the same command then
+    /// downloads the missing files. Uses the proxy that ALL_PROXY, HTTPS_PROXY or HTTP_PROXY names.
     Fetch(FetchArgs),
     /// Make a file from what it was made of
     Derive(DeriveArgs),

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &FetchArgs) -> Result<u8> {
                 tell(&format!("error: {error}"));
                 if error.is_io() {
                     tell(
-                        "hint: make room, or name another folder with --data; the same command goes on where this one stopped",
+                        "hint: free some space, or name another folder with --data, and run the command again",
                     );
                     return Ok(FAILED);
                 }
@@ -66,7 +66,7 @@ fn closing_words(folder: &Path, n_there: usize, n_failed: usize) -> String {
             count(n_there, "file")
         ),
         n_failed => format!(
-            "\n{} there, {n_failed} not: the same command tries again, and goes on where a download was cut\n",
+            "\n{} there, {n_failed} not: run the same command again to retry\n",
             count(n_there, "file")
         ),
     }
@@ -79,8 +79,6 @@ struct Screen {
     is_terminal: bool,
     /// Tenths of the file under way that a line was written for.
     n_tenths: u64,
-    /// Bytes that were there when this download began or went on.
-    n_before: u64,
 }
 
 /// A file that comes in a moment needs no lines in between.
@@ -94,7 +92,7 @@ impl Screen {
         if let Ok(style) = ProgressStyle::with_template("") {
             bar.set_style(style);
         }
-        Self { bar, is_terminal, n_tenths: 0, n_before: 0 }
+        Self { bar, is_terminal, n_tenths: 0 }
     }
 
     fn say(&self, line: &str) {
@@ -107,10 +105,7 @@ impl Watcher for Screen {
         self.say(&format!("{} from {address}", file.name));
     }
 
-    fn receiving(&mut self, n_bytes: u64, total: Option<u64>) {
-        if n_bytes >= BYTES_WORTH_LINES {
-            self.say(&format!("    going on after {}", DecimalBytes(n_bytes)));
-        }
+    fn receiving(&mut self, total: Option<u64>) {
         let template = match total {
             Some(_) => {
                 "    {bar:32} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {left} left"
@@ -124,12 +119,8 @@ impl Watcher for Screen {
             Some(total) => self.bar.set_length(total),
             None => self.bar.unset_length(),
         }
-        // What is there already says nothing about how fast the rest comes.
         self.bar.reset();
-        self.bar.set_position(n_bytes);
-        self.bar.reset_eta();
-        self.n_before = n_bytes;
-        self.n_tenths = total.map_or(0, |total| 10 * n_bytes / total.max(1));
+        self.n_tenths = 0;
         if self.is_terminal {
             // Time goes on also while nothing comes.
             self.bar.enable_steady_tick(Duration::from_millis(500));
@@ -144,7 +135,7 @@ impl Watcher for Screen {
             let n_tenths = 10 * n_bytes / total;
             if n_tenths > self.n_tenths && n_bytes < total {
                 self.n_tenths = n_tenths;
-                let rate = (n_bytes - self.n_before) as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
+                let rate = n_bytes as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
                 tell(&format!(
                     "    {} % of {}, {}/s, {:.0} s left",
                     10 * n_tenths,
@@ -154,10 +145,6 @@ impl Watcher for Screen {
                 ));
             }
         }
-    }
-
-    fn starting_over(&mut self, _address: &str, why: &str) {
-        self.say(&format!("    starting over: {why}"));
     }
 
     fn pausing(&mut self, _address: &str, problem: &str, pause: Duration) {
@@ -189,10 +176,10 @@ fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
     };
 }
 
-/// What came so far is on the disk, so there is nothing to wait for.
+/// Ends the process at once: no file has its final name before it is whole, and the next run removes the temporary one.
 fn end_on_ctrl_c(bar: ProgressBar) -> Result<()> {
     ctrlc::set_handler(move || {
-        bar.suspend(|| tell("interrupted: the same command goes on where this one stopped"));
+        bar.suspend(|| tell("interrupted: run the same command again to download the missing files"));
         std::process::exit(i32::from(INTERRUPTED));
     })
     .context("cannot catch Ctrl-C")

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::beside::{Spoiled, put_in_place, write_beside};
+use super::beside::{Spoiled, write_beside};
 use super::inspect::inspect_path;
 use super::npy::write_npy_rows;
 use super::{DataFile, FileState, catalog};
@@ -57,7 +57,7 @@ pub fn derive(raw: &Path, folder: &Path) -> Result<FileState, Error> {
         Spoiled::Input(problem) => invalid(problem),
         Spoiled::Here(error) => error,
     })?;
-    put_in_place(&beside, &target)?;
+    beside.put_in_place(&target)?;
     match catalog::find(FILE) {
         Some(file) => inspect_path(&target, file),
         None => Err(Error::FileNotFound { file: FILE.to_owned(), folder: folder.to_owned() }),

@@ -23,7 +23,7 @@ fn mirror(files: &[(&str, Vec<u8>)]) -> Server {
     Server::start(move |_, request: &Request| match request.method.as_str() {
         "CONNECT" => Reply::new(403, ""),
         _ => match files.iter().find(|(path, _)| *path == request.path) {
-            Some((_, content)) => Reply::file(request, content, "1"),
+            Some((_, content)) => Reply::file(content),
             None => Reply::not_found(),
         },
     })
@@ -109,9 +109,7 @@ fn after_the_mirror_come_the_public_addresses() {
         assert!(said.stderr.contains(part), "expected {part:?} in {}", said.stderr);
     }
     assert!(
-        said.stdout.ends_with(
-            "0 files there, 2 not: the same command tries again, and goes on where a download was cut\n"
-        ),
+        said.stdout.ends_with("0 files there, 2 not: run the same command again to retry\n"),
         "{}",
         said.stdout
     );
@@ -165,22 +163,25 @@ fn the_folder_may_come_from_the_environment() {
     assert_eq!(desk.read("there/shuttle.trn"), SHUTTLE);
 }
 
-/// A download that hangs is ended by Ctrl-C, and the next run takes only what is missing.
+/// A download that hangs is ended by Ctrl-C, and the next run starts over.
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_what_came() {
-    let content: Vec<u8> = SHUTTLE.repeat(1000).into();
+fn ctrl_c_leaves_no_half_file() {
+    let content = SHUTTLE.repeat(1000);
     let served = content.clone();
-    let server = Server::start(move |n_before, request| match n_before {
-        0 => Reply::file(request, &served, "1").silent_after(30_000),
-        _ => Reply::file(request, &served, "1"),
+    let server = Server::start(move |n_before, _| match n_before {
+        0 => Reply::file(served.as_bytes()).silent_after(30_000),
+        _ => Reply::file(served.as_bytes()),
     });
     let desk = Desk::new();
     let mut command = command(&desk, &server, "statlog --data some");
     command.args(["--mirror", &format!("{}/lab", server.address())]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let part = desk.path("some/shuttle.trn.part");
-    while fs::metadata(&part).map_or(0, |metadata| metadata.len()) < 30_000 {
+    let lengths = || -> Vec<u64> {
+        let entries = fs::read_dir(desk.path("some")).into_iter().flatten();
+        entries.filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len())).collect()
+    };
+    while lengths() != [30_000] {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was seen to run");
         std::thread::yield_now();
     }
@@ -189,32 +190,41 @@ fn ctrl_c_leaves_what_came() {
     let said = Said::from(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{said:?}");
     assert!(
-        said.stderr.ends_with("interrupted: the same command goes on where this one stopped\n"),
+        said.stderr.ends_with("interrupted: run the same command again to download the missing files\n"),
         "{}",
         said.stderr
     );
-    assert!(!desk.path("some/shuttle.trn").exists() && part.exists());
+    assert!(!desk.path("some/shuttle.trn").exists());
 
     fetch(&desk, &server, "statlog --data some").ok();
-    assert_eq!(server.requests()[1].from(), Some(30_000));
+    assert_eq!(desk.read("some/shuttle.trn"), content);
+    assert_eq!(lengths(), [40_000], "nothing else stays");
 }
 
+/// A limit on the size of files stands in for a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_with_a_hint() {
-    let server = mirror(&[("shuttle.trn", SHUTTLE.into())]);
+    let server = mirror(&[("shuttle.trn", SHUTTLE.repeat(1000).into())]);
     let desk = Desk::new();
-    fs::create_dir(desk.path("some")).unwrap();
-    std::os::unix::fs::symlink("/dev/full", desk.path("some/shuttle.trn.part")).unwrap();
-    let said = fetch(&desk, &server, "statlog financial --data some");
+    let fetch = command(&desk, &server, "statlog financial --data some");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]).arg(fetch.get_program());
+    limited.args(fetch.get_args()).args(["--mirror", &format!("{}/lab", server.address())]);
+    limited.current_dir(fetch.get_current_dir().unwrap());
+    for (name, value) in fetch.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    let said = Said::from(limited.output().unwrap());
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(
-        said.stderr.contains("error: cannot write `some/shuttle.trn.part`: No space left"),
-        "{}",
-        said.stderr
-    );
-    assert!(said.stderr.ends_with("the same command goes on where this one stopped\n"), "{}", said.stderr);
+    assert!(said.stderr.contains("error: cannot write `some/shuttle.trn."), "{}", said.stderr);
+    assert!(said.stderr.contains(".tmp`: File too large"), "{}", said.stderr);
+    assert!(said.stderr.ends_with("with --data, and run the command again\n"), "{}", said.stderr);
     assert_eq!(server.requests().len(), 1, "the next file would not fit either");
+    assert_eq!(fs::read_dir(desk.path("some")).unwrap().count(), 0);
 }
 
 #[test]

@@ -1,24 +1,23 @@
 //! How do the benchmark's files get here?
 //!
 //! Every file has a list of addresses: a mirror if one is named, the benchmark's bucket, the UCI archive. [`Fetcher`]
-//! tries them in turn, and whatever goes wrong at one is told and leads to the next. A download grows as `NAME.part`
-//! and goes on from there after a cut, also in a later run; archives are unpacked into `NAME.tmp`; only a whole file
-//! gets its name. A file whose checksum is not the known one is kept, for the publisher may have changed it, and
+//! tries them in turn, and whatever goes wrong at one is told and leads to the next. Downloads and what is unpacked from
+//! them are written under temporary names in the same folder; only a whole file gets its name. A file whose checksum is not the known one is kept, for the publisher may have changed it, and
 //! whoever asked for it is told what to compare.
 //!
 //! Nothing here reads a clock or sleeps: pauses are the [`Watcher`]'s, and so is telling the user.
 //!
 //! # Layout
 //!
-//! `sources` knows the addresses, `web` makes one request, `part` keeps what came, `download` tries until it is whole,
-//! `unpack` makes the file of it, `census` cuts the one part that nobody publishes.
+//! `sources` knows the addresses, `web` makes one request, `download` tries until a file is whole, `unpack` makes the
+//! file of it, `census` cuts the one part that nobody publishes.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::beside::{Spoiled, put_in_place, write_beside};
+use super::beside::{Spoiled, TemporaryFile, write_beside};
 use super::catalog::{self, CatalogFile, FILES};
 use super::inspect::inspect_path;
 use super::{DataFile, FileState};
@@ -26,13 +25,11 @@ use crate::Error;
 
 mod census;
 mod download;
-mod part;
 mod sources;
 mod unpack;
 mod web;
 
 use download::{Downloader, Trouble};
-use part::Part;
 use sources::{Bases, Recipe, Source};
 use web::Web;
 
@@ -43,12 +40,10 @@ pub const MAX_BYTES: u64 = 1 << 30;
 pub trait Watcher {
     /// An address is tried for a file.
     fn asking(&mut self, file: &CatalogFile, address: &str);
-    /// Bytes are about to come; so many are there already, and so many there will be if that is known.
-    fn receiving(&mut self, n_bytes: u64, total: Option<u64>);
+    /// Bytes are about to come; so many if that is known.
+    fn receiving(&mut self, total: Option<u64>);
     /// So many bytes are there.
     fn received(&mut self, n_bytes: u64);
-    /// What was there cannot be gone on from.
-    fn starting_over(&mut self, address: &str, why: &str);
     /// It went wrong and will be tried again after a pause.
     fn pausing(&mut self, address: &str, problem: &str, pause: Duration);
     /// Waits.
@@ -135,12 +130,7 @@ impl Fetcher {
         for source in &sources {
             watcher.asking(file, &source.address);
             match self.fetch_from(source, file, watcher) {
-                Ok(state) => {
-                    for name in sources.iter().map(|source| download_name(&source.address)) {
-                        part::remove_left_over(&self.folder, name);
-                    }
-                    return Ok(Fetched::Came { from: source.address.clone(), state });
-                }
+                Ok(state) => return Ok(Fetched::Came { from: source.address.clone(), state }),
                 Err(Trouble::Here(error)) => return Err(error),
                 Err(Trouble::Address { problem, is_unreachable }) => {
                     if is_unreachable {
@@ -161,7 +151,7 @@ impl Fetcher {
         })
     }
 
-    /// Gets `file` from one address. A download that was joined from pieces and came out wrong is made once more.
+    /// Gets `file` from one address.
     fn fetch_from(
         &self,
         source: &Source,
@@ -169,62 +159,40 @@ impl Fetcher {
         watcher: &mut dyn Watcher,
     ) -> Result<FileState, Trouble> {
         let Source { address, recipe } = source;
-        let target = self.folder.join(file.name);
-        let mut part = Part::open(&self.folder, download_name(address), address)?;
-        loop {
-            if let Err(trouble) = self.download(address, &mut part, watcher) {
-                if part.length() == 0 {
-                    part.close(None)?;
-                }
-                return Err(trouble);
-            }
-            watcher.unpacking(file);
-            let problem = match self.make(&part, *recipe, file, &target) {
-                Ok((beside, state)) if part.is_joined() && is_another(&state) => {
-                    remove(beside);
-                    "the pieces do not make the known file".to_owned()
-                }
-                Ok((beside, state)) => return finish(part, beside, &target, state),
-                Err(Spoiled::Input(problem)) => problem,
-                Err(Spoiled::Here(error)) => return Err(error.into()),
-            };
-            if !part.is_joined() {
-                part.close(None)?;
-                return Err(Trouble::Address { problem, is_unreachable: false });
-            }
-            watcher.starting_over(address, &problem);
-            part.clear()?;
-        }
-    }
-
-    fn download(&self, address: &str, part: &mut Part, watcher: &mut dyn Watcher) -> Result<(), Trouble> {
         let retries = match self.unreachable.contains(host(address)) {
             true => 0,
             false => self.downloader.retries,
         };
-        self.downloader.download(address, part, retries, watcher)
+        let place = self.folder.join(download_name(address));
+        let download = self.downloader.download(address, &place, retries, watcher)?;
+        watcher.unpacking(file);
+        Ok(self.make(download, *recipe, file)?)
     }
 
-    /// Makes the file of a whole download and looks at it. Where the download is the file, nothing is written.
+    /// Makes the file of a whole download, looks at it and puts it in its place.
     fn make(
         &self,
-        part: &Part,
+        download: TemporaryFile,
         recipe: Recipe,
         file: &'static CatalogFile,
-        target: &Path,
-    ) -> Result<(Option<PathBuf>, FileState), Spoiled> {
-        let beside = match recipe {
-            Recipe::Whole(super::Compression::None) => None,
-            recipe => Some(unpack::unpack(part.path(), recipe, target, self.downloader.max_bytes)?),
+    ) -> Result<FileState, Spoiled> {
+        let target = self.folder.join(file.name);
+        let made = match recipe {
+            Recipe::Whole(super::Compression::None) => download,
+            recipe => unpack::unpack(download.path(), recipe, &target, self.downloader.max_bytes)?,
         };
-        let spoiled = match inspect_path(beside.as_deref().unwrap_or(part.path()), file) {
-            Ok(FileState::Found { rows: 0, .. }) => Spoiled::Input("it holds no rows".to_owned()),
-            Ok(state) => return Ok((beside, state)),
-            Err(error) if error.is_invalid_data() => Spoiled::Input(error.to_string()),
-            Err(error) => Spoiled::Here(error),
-        };
-        remove(beside);
-        Err(spoiled)
+        match inspect_path(made.path(), file) {
+            Ok(FileState::Found { rows: 0, .. }) => Err(Spoiled::Input("it holds no rows".to_owned())),
+            Ok(mut state) => {
+                made.put_in_place(&target)?;
+                if let FileState::Found { path, .. } = &mut state {
+                    *path = target;
+                }
+                Ok(state)
+            }
+            Err(error) if error.is_invalid_data() => Err(Spoiled::Input(error.to_string())),
+            Err(error) => Err(Spoiled::Here(error)),
+        }
     }
 
     /// Cuts the part of the census from the whole file, which is fetched if need be.
@@ -250,45 +218,12 @@ impl Fetcher {
             Spoiled::Input(problem) => Error::InvalidFile { file: from.clone(), problem },
             Spoiled::Here(error) => error,
         })?;
-        put_in_place(&beside, &target)?;
+        beside.put_in_place(&target)?;
         Ok(Fetched::Came { from, state: inspect_path(&target, file)? })
     }
 }
 
-/// Puts what was made in its place.
-fn finish(
-    part: Part,
-    beside: Option<PathBuf>,
-    target: &Path,
-    state: FileState,
-) -> Result<FileState, Trouble> {
-    match beside {
-        None => part.close(Some(target))?,
-        Some(beside) => {
-            put_in_place(&beside, target)?;
-            part.close(None)?;
-        }
-    }
-    Ok(match state {
-        FileState::Found { compression, bytes, rows, sha256, matches_known, .. } => {
-            FileState::Found { path: target.to_owned(), compression, bytes, rows, sha256, matches_known }
-        }
-        state => state,
-    })
-}
-
-/// Takes away what was made in vain. If it stays, the next try writes over it.
-fn remove(beside: Option<PathBuf>) {
-    if let Some(path) = beside {
-        let _ = fs::remove_file(path);
-    }
-}
-
-fn is_another(state: &FileState) -> bool {
-    matches!(state, FileState::Found { matches_known: Some(false), .. })
-}
-
-/// What a download is called on disk: as on the server.
+/// What the temporary name of a download begins with: its name on the server.
 fn download_name(address: &str) -> &str {
     address.rsplit('/').next().unwrap_or_default()
 }

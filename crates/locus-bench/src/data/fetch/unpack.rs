@@ -5,21 +5,29 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use zip::ZipArchive;
 
 use super::sources::Recipe;
 use crate::Error;
-use crate::data::beside::{Output, Spoiled, write_beside};
+use crate::data::beside::{Output, Spoiled, TemporaryFile, write_beside};
 use crate::data::file::{BUFFER_BYTES, decoder};
 use crate::data::unix_compress::CompressReader;
 
-/// Makes a file of the download `part`, beside its final place, and says where.
-pub(super) fn unpack(part: &Path, recipe: Recipe, target: &Path, max_bytes: u64) -> Result<PathBuf, Spoiled> {
-    let file = File::open(part)
-        .map_err(|cause| Spoiled::Here(Error::OutFile { doing: "read", path: part.to_owned(), cause }))?;
+/// Makes a file of `download`, beside its final place.
+pub(super) fn unpack(
+    download: &Path,
+    recipe: Recipe,
+    target: &Path,
+    max_bytes: u64,
+) -> Result<TemporaryFile, Spoiled> {
+    let file = File::open(download).map_err(|cause| Error::OutFile {
+        doing: "read",
+        path: download.to_owned(),
+        cause,
+    })?;
     write_beside(target, max_bytes, |output| match recipe {
         Recipe::Whole(compression) => io::copy(&mut decoder(compression, file), output).map(|_| ()),
         Recipe::Member(name) => {
@@ -96,7 +104,7 @@ fn leads_inside(path: &str) -> bool {
 const MAX_LINE_BYTES: u64 = 1 << 16;
 
 /// Copies the lines that are not empty.
-fn copy_rows(input: &mut dyn Read, output: &mut Output) -> io::Result<()> {
+fn copy_rows(input: &mut dyn Read, output: &mut Output<'_>) -> io::Result<()> {
     let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
     let mut output = BufWriter::with_capacity(BUFFER_BYTES, output);
     let mut line = Vec::new();

@@ -16,31 +16,11 @@ pub(super) struct Web {
     agent: Agent,
 }
 
-/// What is already there of a file, when the rest is asked for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Resume<'a> {
-    pub(super) from: u64,
-    /// Says which version of the file it is.
-    pub(super) validator: Option<&'a str>,
-}
-
-/// An answer that brings a file, or a part of it.
+/// An answer that brings a file.
 pub(super) struct Answer {
-    pub(super) content: Content,
-    /// Tells this version of the file from others: a strong ETag, or else when it was last modified.
-    pub(super) validator: Option<String>,
+    /// How many bytes the file has, if that was said.
+    pub(super) total: Option<u64>,
     pub(super) body: BodyReader<'static>,
-}
-
-/// What the body of an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    /// The whole file, of this many bytes if that was said.
-    Whole { total: Option<u64> },
-    /// The rest of the file that was asked for; the whole has this many bytes if that was said.
-    Rest { total: Option<u64> },
-    /// Not the part that was asked for, or one that cannot be told.
-    WrongPart,
 }
 
 /// Why there is no file in the answer, or no answer.
@@ -77,7 +57,7 @@ impl Web {
             .proxy(proxy)
             .http_status_as_error(false)
             .user_agent(concat!("locus/", env!("CARGO_PKG_VERSION")))
-            // Ranges and lengths are of the bytes as they are sent.
+            // Lengths are of the bytes as they are sent.
             .accept_encoding("identity")
             .timeout_resolve(Some(PATIENCE))
             .timeout_connect(Some(PATIENCE))
@@ -86,55 +66,24 @@ impl Web {
         Self { agent: config.build().into() }
     }
 
-    /// Asks for a file, or for the rest of it.
-    pub(super) fn get(&self, address: &str, resume: Option<Resume<'_>>) -> Result<Answer, Failure> {
-        let mut request = self.agent.get(address);
-        if let Some(Resume { from, validator }) = resume {
-            request = request.header(header::RANGE, format!("bytes={from}-"));
-            if let Some(validator) = validator {
-                request = request.header(header::IF_RANGE, validator);
-            }
-        }
-        let (parts, body) = request.call().map_err(Failure::from)?.into_parts();
-        let content = match parts.status.as_u16() {
-            200 => Content::Whole { total: body.content_length() },
-            206 => part(&parts.headers, resume.map(|resume| resume.from)),
-            416 if resume.is_some() => Content::WrongPart,
+    /// Asks for a file.
+    pub(super) fn get(&self, address: &str) -> Result<Answer, Failure> {
+        let (parts, body) = self.agent.get(address).call().map_err(Failure::from)?.into_parts();
+        match parts.status.as_u16() {
+            200 => {}
             status => return Err(Failure::status(status, &parts.headers)),
-        };
+        }
         let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
         if let Some(encoding) = text(header::CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
             return Err(Failure::lasting(format!(
                 "the server sent the file encoded as {encoding}, which was not asked for"
             )));
         }
-        if content != Content::WrongPart && text(header::CONTENT_TYPE).is_some_and(is_html) {
+        if text(header::CONTENT_TYPE).is_some_and(is_html) {
             return Err(Failure::web_page());
         }
-        // A weak ETag vouches for the meaning, not for the bytes.
-        let validator = text(header::ETAG)
-            .filter(|tag| tag.starts_with('"'))
-            .or_else(|| text(header::LAST_MODIFIED))
-            .map(str::to_owned);
-        Ok(Answer { content, validator, body: body.into_reader() })
+        Ok(Answer { total: body.content_length(), body: body.into_reader() })
     }
-}
-
-/// Reads `Content-Range: bytes FROM-TO/TOTAL`.
-fn part(headers: &HeaderMap, asked: Option<u64>) -> Content {
-    let parse = || {
-        let range = headers.get(header::CONTENT_RANGE)?.to_str().ok()?.trim();
-        let (range, total) = range.strip_prefix("bytes")?.trim_start().split_once('/')?;
-        let (from, to) = range.split_once('-')?;
-        let (from, to): (u64, u64) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
-        let total: Option<u64> = match total.trim() {
-            "*" => None,
-            total => Some(total.parse().ok()?),
-        };
-        let is_sound = Some(from) == asked && from <= to && total.is_none_or(|total| to < total);
-        is_sound.then_some(Content::Rest { total })
-    };
-    parse().unwrap_or(Content::WrongPart)
 }
 
 fn is_html(content_type: &str) -> bool {
@@ -234,31 +183,6 @@ pub(super) fn fill(body: &mut impl Read, buffer: &mut Vec<u8>, capacity: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ureq::http::HeaderValue;
-
-    #[test]
-    fn only_the_part_that_was_asked_for_will_do() {
-        let rest = |total| Content::Rest { total };
-        for (range, expected) in [
-            ("bytes 10-99/100", rest(Some(100))),
-            ("bytes 10-49/100", rest(Some(100))),
-            ("bytes 10-99/*", rest(None)),
-            ("bytes 0-99/100", Content::WrongPart),
-            ("bytes 11-99/100", Content::WrongPart),
-            ("bytes 10-100/100", Content::WrongPart),
-            ("bytes 10-9/100", Content::WrongPart),
-            ("bytes */100", Content::WrongPart),
-            ("items 10-99/100", Content::WrongPart),
-            ("10-99", Content::WrongPart),
-            ("", Content::WrongPart),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::CONTENT_RANGE, HeaderValue::from_static(range));
-            assert_eq!(part(&headers, Some(10)), expected, "{range}");
-            assert_eq!(part(&headers, None), Content::WrongPart, "nothing was asked for");
-        }
-        assert_eq!(part(&HeaderMap::new(), Some(10)), Content::WrongPart);
-    }
 
     #[test]
     fn web_pages_are_known_by_their_beginning() {

@@ -73,8 +73,8 @@ fn members_are_found_and_expanded() {
 fn what_one_address_left_goes_when_another_delivers() {
     let (content, archive) = (table(9000), zip(&[("agaricus-lepiota.data", table(9000))]));
     let server = Server::start(move |_, request| match request.path.as_str() {
-        "/bucket/mushroom.data" => Reply::file(request, &content, "1").cut_after(4000),
-        _ => Reply::file(request, &archive, "1"),
+        "/bucket/mushroom.data" => Reply::file(&content).cut_after(4000),
+        _ => Reply::file(&archive),
     });
     let mut desk = Desk::new();
     let mut fetcher = desk.fetcher(&server, 0);

@@ -43,11 +43,6 @@ impl Request {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
-
-    /// Where the range that is asked for begins.
-    pub(crate) fn from(&self) -> Option<usize> {
-        self.header("range")?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
-    }
 }
 
 impl Reply {
@@ -59,28 +54,14 @@ impl Reply {
         Self::new(404, "no such file")
     }
 
-    /// As a good server answers: the part that was asked for, if the file has not changed since.
-    pub(crate) fn file(request: &Request, content: &[u8], version: &str) -> Self {
-        let tag = format!("\"{version}\"");
-        let is_same = request.header("if-range").is_none_or(|known| known == tag);
-        let reply = match request.from().filter(|from| is_same && *from < content.len()) {
-            Some(from) => {
-                let range = format!("bytes {from}-{}/{}", content.len() - 1, content.len());
-                Self::new(206, &content[from..]).with("Content-Range", &range)
-            }
-            None => Self::new(200, content),
-        };
-        reply.with("ETag", &tag).with("Content-Type", "application/octet-stream")
+    /// As a good server answers.
+    pub(crate) fn file(content: &[u8]) -> Self {
+        Self::new(200, content).with("Content-Type", "application/octet-stream")
     }
 
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.retain(|(key, _)| key != name);
         self.headers.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    pub(crate) fn without(mut self, name: &str) -> Self {
-        self.headers.retain(|(key, _)| key != name);
         self
     }
 
