@@ -1,5 +1,9 @@
 //! Everything that can go wrong in the benchmark, as one type.
+//!
+//! [`Error`] is opaque, so that kinds can be added and changed: callers ask its predicates or print it.
 
+use std::error;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,9 +11,88 @@ use crate::report::EXPLORE_FOLDER;
 use crate::trial::TrialId;
 
 /// Why a file, a suite or a run was refused.
+///
+/// The text includes that of the cause, which [`source`](error::Error::source) returns as well.
+#[derive(Debug)]
+pub struct Error {
+    kind: Box<ErrorKind>,
+}
+
+impl Error {
+    /// An error of a [`Problem`](crate::problem::Problem) that another crate implements.
+    pub fn other(problem: impl Into<String>) -> Self {
+        ErrorKind::Other { problem: problem.into() }.into()
+    }
+
+    pub(crate) fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// Something that was named does not exist: a problem, a folder, a file, a column.
+    pub fn is_not_found(&self) -> bool {
+        match self.kind() {
+            ErrorKind::UnknownProblem { .. }
+            | ErrorKind::UnknownDataFile { .. }
+            | ErrorKind::NoDataFolder { .. }
+            | ErrorKind::FolderNotFound { .. }
+            | ErrorKind::FileNotFound { .. }
+            | ErrorKind::UnknownLabel { .. } => true,
+            ErrorKind::UnreadableFile { cause, .. } => cause.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
+    /// A data file was found, but its content is damaged or not as expected.
+    pub fn is_invalid_data(&self) -> bool {
+        match self.kind() {
+            ErrorKind::InvalidFile { .. }
+            | ErrorKind::InvalidRow { .. }
+            | ErrorKind::InvalidCell { .. }
+            | ErrorKind::InvalidSequence { .. } => true,
+            ErrorKind::UnreadableFile { cause, .. } => {
+                matches!(cause.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
+            }
+            _ => false,
+        }
+    }
+
+    /// A file or folder of the run could not be read or written: the disk is full, or rights are missing.
+    pub fn is_io(&self) -> bool {
+        matches!(self.kind(), ErrorKind::OutFile { .. })
+    }
+
+    /// A trial or an exploration was told to stop before its end.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Interrupted)
+    }
+
+    /// A trial failed that the others need.
+    pub fn is_trial_failed(&self) -> bool {
+        matches!(self.kind(), ErrorKind::TrialFailed { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.kind.source()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self { kind: Box::new(kind) }
+    }
+}
+
+/// What went wrong, for code of this crate that tells errors apart.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
+pub(crate) enum ErrorKind {
     /// No problem has this name.
     #[error("no problem is called `{name}`; there are {known}")]
     UnknownProblem {
@@ -51,6 +134,7 @@ pub enum Error {
         /// Its path.
         file: String,
         /// What the system or the decoder said.
+        #[source]
         cause: io::Error,
     },
     /// No file of the benchmark has this name, and none belongs to a problem of this name.
@@ -178,6 +262,7 @@ pub enum Error {
         /// The step of the trial, from 0.
         round: u64,
         /// What the policy said.
+        #[source]
         cause: locus::Error,
     },
     /// The policy chose an action that the problem does not have.
@@ -214,6 +299,7 @@ pub enum Error {
         /// With which file or folder.
         path: PathBuf,
         /// What the system said.
+        #[source]
         cause: io::Error,
     },
     /// Another process writes to the same folder.
@@ -335,7 +421,14 @@ pub enum Error {
         /// Which.
         id: TrialId,
         /// Why.
-        cause: Box<Error>,
+        #[source]
+        cause: Error,
+    },
+    /// A problem of another crate failed.
+    #[error("{problem}")]
+    Other {
+        /// What it said.
+        problem: String,
     },
     /// The experiment makes no sense.
     #[error("{problem}")]
@@ -399,37 +492,26 @@ fn no_trials(out: &Path) -> String {
     }
 }
 
-impl Error {
-    /// Something that was named does not exist: a problem, a folder, a file, a column.
-    pub fn is_not_found(&self) -> bool {
-        match self {
-            Self::UnknownProblem { .. }
-            | Self::UnknownDataFile { .. }
-            | Self::NoDataFolder { .. }
-            | Self::FolderNotFound { .. }
-            | Self::FileNotFound { .. }
-            | Self::UnknownLabel { .. } => true,
-            Self::UnreadableFile { cause, .. } => cause.kind() == io::ErrorKind::NotFound,
-            _ => false,
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
 
-    /// A data file was found, but its content is damaged or not as expected.
-    pub fn is_invalid_data(&self) -> bool {
-        match self {
-            Self::InvalidFile { .. }
-            | Self::InvalidRow { .. }
-            | Self::InvalidCell { .. }
-            | Self::InvalidSequence { .. } => true,
-            Self::UnreadableFile { cause, .. } => {
-                matches!(cause.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
-            }
-            _ => false,
-        }
-    }
+    #[test]
+    fn causes_are_sources_and_named_once_in_the_text() {
+        let cause = io::Error::from(io::ErrorKind::StorageFull);
+        let text = cause.to_string();
+        let error = Error::from(ErrorKind::OutFile { doing: "write", path: "out".into(), cause });
+        assert!(error.is_io() && !error.is_not_found());
+        assert_eq!(error.to_string(), format!("cannot write `out`: {text}"));
+        assert!(error.source().unwrap().is::<io::Error>());
 
-    /// A file or folder of the run could not be read or written: the disk is full, or rights are missing.
-    pub fn is_io(&self) -> bool {
-        matches!(self, Self::OutFile { .. })
+        let id = TrialId { problem: "wheel".to_owned(), policy: "bbb".to_owned(), trial: 3 };
+        let failed = Error::from(ErrorKind::TrialFailed { id, cause: error });
+        assert!(failed.is_trial_failed() && !failed.is_io());
+        assert_eq!(failed.to_string(), format!("bbb on wheel, trial 3: cannot write `out`: {text}"));
+        let inner = failed.source().unwrap();
+        assert!(inner.is::<Error>() && inner.source().unwrap().is::<io::Error>());
+        assert!(Error::other("no rows").source().is_none());
     }
 }

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use locus::PolicySpec;
 
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::experiment::{Standing, UNIFORM};
 use crate::record::{
     RunFile, Session, TRIALS_FILE, TrialRow, Worker, read_readable_trials, read_run, worker,
@@ -55,7 +56,7 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
             rows
         }
         // A run that has just begun.
-        Err(Error::NoTrials { .. }) if run.is_some() => Vec::new(),
+        Err(error) if run.is_some() && matches!(error.kind(), ErrorKind::NoTrials { .. }) => Vec::new(),
         Err(error) => return Err(error),
     };
     let mut standing = match &run {

@@ -26,6 +26,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// The built-in suites and their files.
 pub const BUILT_IN: [(&str, &str); 2] = [
@@ -80,9 +81,11 @@ impl Suite {
         match fs::read_to_string(path) {
             Ok(text) => Self::parse(name, &text, path.parent().unwrap_or(Path::new(""))),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                Err(Error::UnknownSuite { name: name.to_owned() })
+                Err(ErrorKind::UnknownSuite { name: name.to_owned() }.into())
             }
-            Err(cause) => Err(Error::OutFile { doing: "read the suite", path: path.to_owned(), cause }),
+            Err(cause) => {
+                Err(ErrorKind::OutFile { doing: "read the suite", path: path.to_owned(), cause }.into())
+            }
         }
     }
 
@@ -104,10 +107,12 @@ impl Suite {
     }
 
     fn parse(name: &str, text: &str, folder: &Path) -> Result<Self, Error> {
-        let invalid = |span: Range<usize>, problem: String| Error::InvalidSuite {
-            suite: name.to_owned(),
-            line: 1 + text.bytes().take(span.start).filter(|&byte| byte == b'\n').count(),
-            problem,
+        let invalid = |span: Range<usize>, problem: String| {
+            Error::from(ErrorKind::InvalidSuite {
+                suite: name.to_owned(),
+                line: 1 + text.bytes().take(span.start).filter(|&byte| byte == b'\n').count(),
+                problem,
+            })
         };
         let file: SuiteFile = toml::from_str(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);

@@ -10,6 +10,7 @@ use std::time::Instant;
 use locus::{Outcome, Policy, Request, Seed};
 
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::observer::{Observer, Step, TrialStarted};
 use crate::problem::Sequence;
 
@@ -93,7 +94,7 @@ impl Stop for AtomicBool {
 
 /// Lets `policy` choose and learn through all rounds of `sequence`.
 ///
-/// Asks `stop` before every step and fails with [`Error::Interrupted`] if it is set. Any other error is the
+/// Asks `stop` before every step and fails with an error of which [`Error::is_interrupted`] holds if it is set. Any other error is the
 /// policy's, or comes of rewards that are no numbers.
 pub fn run_trial(
     sequence: &Sequence,
@@ -110,10 +111,10 @@ pub fn run_trial(
     };
     for t in 0..steps {
         if stop.is_set() {
-            return Err(Error::Interrupted);
+            return Err(ErrorKind::Interrupted.into());
         }
         let round = t as u64;
-        let failed = |cause| Error::PolicyFailed { round, cause };
+        let failed = |cause| Error::from(ErrorKind::PolicyFailed { round, cause });
         let known = sequence.round(t);
         let context = known.context;
 
@@ -122,10 +123,10 @@ pub fn run_trial(
         result.seconds_choosing += before.elapsed().as_secs_f64();
 
         let (n_actions, found) = (known.rewards.len(), choice.action);
-        let reward = *known.rewards.get(found).ok_or(Error::NoSuchAction { round, found, n_actions })?;
+        let reward = *known.rewards.get(found).ok_or(ErrorKind::NoSuchAction { round, found, n_actions })?;
         let regret = known.best_reward - reward;
         if !regret.is_finite() {
-            return Err(Error::RegretNotFinite { round, found: regret });
+            return Err(ErrorKind::RegretNotFinite { round, found: regret }.into());
         }
 
         let before = now();

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use locus::{PolicySpec, Seed};
-use locus_bench::Error;
 use locus_bench::explore::Exploration;
 use locus_bench::record::{TRIALS_FILE, safe_name};
 use locus_bench::suite::{CsvFile, Suite};
@@ -29,12 +28,12 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<u8> {
     watcher.finish();
     let explored = match explored {
         Ok(explored) => explored,
-        Err(Error::Interrupted) => {
+        Err(error) if error.is_interrupted() => {
             tell("interrupted: nothing was written");
             return Ok(INTERRUPTED);
         }
         // Nothing was wrong with the command.
-        Err(error) if error.is_io() || matches!(error, Error::TrialFailed { .. }) => {
+        Err(error) if error.is_io() || error.is_trial_failed() => {
             tell(&format!("error: {error}"));
             return Ok(FAILED);
         }

@@ -19,6 +19,7 @@ mod status;
 mod table;
 mod words;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -52,8 +53,22 @@ fn main() -> ExitCode {
     match code {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            tell(&format!("error: {error:#}"));
+            tell(&format!("error: {}", message(&error)));
             ExitCode::from(if error.is::<output::CannotPrint>() { FAILED } else { USAGE })
         }
     }
+}
+
+/// The error and its causes. Errors of Locus say their causes themselves.
+fn message(error: &anyhow::Error) -> String {
+    let is_ours =
+        |cause: &(dyn Error + 'static)| cause.is::<locus_bench::Error>() || cause.is::<locus::Error>();
+    let mut words = Vec::new();
+    for cause in error.chain() {
+        words.push(cause.to_string());
+        if is_ours(cause) {
+            break;
+        }
+    }
+    words.join(": ")
 }

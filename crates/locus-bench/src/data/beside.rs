@@ -7,6 +7,7 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// Why no file could be made.
 pub(super) enum Spoiled {
@@ -39,7 +40,7 @@ impl TemporaryFile {
         name.push(format!(".{}-{number}.tmp", process::id()));
         let path = target.with_file_name(name);
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
-        let file = file.map_err(|cause| Error::OutFile { doing: "create", path: path.clone(), cause })?;
+        let file = file.map_err(|cause| ErrorKind::OutFile { doing: "create", path: path.clone(), cause })?;
         // Windows lets nobody read a locked file, so that it could not be unpacked. Some file systems have no locks.
         if cfg!(unix) {
             let _ = file.try_lock();
@@ -58,15 +59,13 @@ impl TemporaryFile {
     /// Gives the file its final name. Whoever looks there sees the whole file or none.
     pub(super) fn put_in_place(self, target: &Path) -> Result<(), Error> {
         self.file.sync_all().map_err(|cause| self.failed(cause))?;
-        fs::rename(&self.path, target).map_err(|cause| Error::OutFile {
-            doing: "create",
-            path: target.to_owned(),
-            cause,
+        fs::rename(&self.path, target).map_err(|cause| {
+            Error::from(ErrorKind::OutFile { doing: "create", path: target.to_owned(), cause })
         })
     }
 
     fn failed(&self, cause: io::Error) -> Error {
-        Error::OutFile { doing: "write", path: self.path.clone(), cause }
+        Error::from(ErrorKind::OutFile { doing: "write", path: self.path.clone(), cause })
     }
 }
 

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::zstd::ZstdReader;
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// How a file is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,14 +78,14 @@ impl DataFile {
     /// Opens `name` in `folder`, plain or else compressed as `.gz` or `.zst`.
     pub fn find(folder: &Path, name: &str) -> Result<Self, Error> {
         if !folder.is_dir() {
-            return Err(Error::FolderNotFound { folder: folder.to_owned() });
+            return Err(ErrorKind::FolderNotFound { folder: folder.to_owned() }.into());
         }
         Compression::ALL
             .iter()
             .map(|compression| folder.join(format!("{name}{}", compression.suffix())))
             .find(|path| path.is_file())
             .map_or_else(
-                || Err(Error::FileNotFound { file: name.to_owned(), folder: folder.to_owned() }),
+                || Err(ErrorKind::FileNotFound { file: name.to_owned(), folder: folder.to_owned() }.into()),
                 |path| Self::open(&path),
             )
     }
@@ -93,7 +94,7 @@ impl DataFile {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let compression = Compression::of_path(path);
         let file = File::open(path)
-            .map_err(|cause| Error::UnreadableFile { file: path.display().to_string(), cause })?;
+            .map_err(|cause| ErrorKind::UnreadableFile { file: path.display().to_string(), cause })?;
         let decoder = decoder(compression, file);
         Ok(Self { path: path.to_owned(), compression, decoder, hasher: Sha256::new(), bytes: 0 })
     }
@@ -116,7 +117,7 @@ impl DataFile {
     /// Reads what is left, so that the fingerprint is that of the whole file.
     pub fn finish(mut self) -> Result<Fingerprint, Error> {
         io::copy(&mut self, &mut io::sink())
-            .map_err(|cause| Error::UnreadableFile { file: self.label(), cause })?;
+            .map_err(|cause| ErrorKind::UnreadableFile { file: self.label(), cause })?;
         let mut sha256 = String::with_capacity(64);
         for byte in self.hasher.finalize() {
             // Writing to a string cannot fail.
@@ -205,7 +206,8 @@ mod tests {
         assert!(message.contains(&folder.path().display().to_string()), "{message}");
 
         let nowhere = folder.path().join("nowhere");
-        assert!(matches!(DataFile::find(&nowhere, "letters"), Err(Error::FolderNotFound { .. })));
+        let error = DataFile::find(&nowhere, "letters").map(|_| ()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::FolderNotFound { .. }));
         assert!(DataFile::open(&nowhere).unwrap_err().is_not_found());
     }
 

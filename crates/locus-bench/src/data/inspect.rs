@@ -7,6 +7,7 @@ use super::catalog::{CatalogFile, FILES};
 use super::npy::read_npy_shape;
 use super::{Compression, DataFile};
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// What a folder holds of a file of the benchmark.
 #[derive(Debug)]
@@ -50,12 +51,12 @@ pub enum FileState {
 /// Fails only if there is no such folder; a damaged file is a state of that file.
 pub fn inspect(folder: &Path) -> Result<Vec<FileStatus>, Error> {
     if !folder.is_dir() {
-        return Err(Error::FolderNotFound { folder: folder.to_owned() });
+        return Err(ErrorKind::FolderNotFound { folder: folder.to_owned() }.into());
     }
     let status = |file| {
-        let state = inspect_file(folder, file).unwrap_or_else(|error| match error {
-            Error::FileNotFound { .. } => FileState::Missing,
-            error => FileState::Unreadable { error },
+        let state = inspect_file(folder, file).unwrap_or_else(|error| match error.kind() {
+            ErrorKind::FileNotFound { .. } => FileState::Missing,
+            _ => FileState::Unreadable { error },
         });
         FileStatus { file, state }
     };
@@ -76,7 +77,7 @@ fn read_to_end(mut input: DataFile, file: &CatalogFile) -> Result<FileState, Err
     let compression = input.compression();
     let rows = match file.header_lines {
         Some(header_lines) => count_rows(&mut input)
-            .map_err(|cause| Error::UnreadableFile { file: input.label(), cause })?
+            .map_err(|cause| ErrorKind::UnreadableFile { file: input.label(), cause })?
             .saturating_sub(header_lines),
         None => {
             let label = input.label();

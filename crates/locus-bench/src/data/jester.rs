@@ -11,6 +11,7 @@ use super::inspect::inspect_path;
 use super::npy::write_npy_rows;
 use super::{DataFile, FileState, catalog};
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// The file that is made.
 pub const FILE: &str = "jester_data_40jokes_19181users.npy";
@@ -34,14 +35,14 @@ struct Ratings {
 /// Writes over nothing: a file that is there has to be taken away first.
 pub fn derive(raw: &Path, folder: &Path) -> Result<FileState, Error> {
     match DataFile::find(folder, FILE) {
-        Ok(found) => return Err(Error::AlreadyThere { path: found.path().to_owned() }),
-        Err(Error::FileNotFound { .. }) => {}
+        Ok(found) => return Err(ErrorKind::AlreadyThere { path: found.path().to_owned() }.into()),
+        Err(error) if matches!(error.kind(), ErrorKind::FileNotFound { .. }) => {}
         Err(error) => return Err(error),
     }
     let raw = DataFile::open(raw)?;
     let label = raw.label();
     let ratings = Ratings::read(raw)?;
-    let invalid = |problem| Error::InvalidFile { file: label.clone(), problem };
+    let invalid = |problem| Error::from(ErrorKind::InvalidFile { file: label.clone(), problem });
     let jokes = ratings.most_rated(N_KEPT_JOKES).map_err(invalid)?;
     let kept = ratings.of_users_who_rated_all(&jokes);
     let n_users = kept.len() / N_KEPT_JOKES;
@@ -60,7 +61,7 @@ pub fn derive(raw: &Path, folder: &Path) -> Result<FileState, Error> {
     beside.put_in_place(&target)?;
     match catalog::find(FILE) {
         Some(file) => inspect_path(&target, file),
-        None => Err(Error::FileNotFound { file: FILE.to_owned(), folder: folder.to_owned() }),
+        None => Err(ErrorKind::FileNotFound { file: FILE.to_owned(), folder: folder.to_owned() }.into()),
     }
 }
 
@@ -81,13 +82,13 @@ impl Ratings {
                 Err(error) => {
                     let problem = format!("cannot be read as CSV: {error}");
                     return Err(match error.into_kind() {
-                        csv::ErrorKind::Io(cause) => Error::UnreadableFile { file, cause },
-                        _ => Error::InvalidFile { file, problem },
+                        csv::ErrorKind::Io(cause) => Error::from(ErrorKind::UnreadableFile { file, cause }),
+                        _ => Error::from(ErrorKind::InvalidFile { file, problem }),
                     });
                 }
             }
             let line = record.position().map_or(0, csv::Position::line);
-            let invalid = |problem| Error::InvalidRow { file: file.clone(), line, problem };
+            let invalid = |problem| Error::from(ErrorKind::InvalidRow { file: file.clone(), line, problem });
             if record.len() != N_COLUMNS {
                 return Err(invalid(format!("found {} columns, expected {N_COLUMNS}", record.len())));
             }
@@ -225,6 +226,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(derive(&folder.path().join("raw.csv"), folder.path()).unwrap_err().is_not_found());
         let nowhere = derive(&folder.path().join("raw.csv"), &folder.path().join("nowhere")).unwrap_err();
-        assert!(matches!(nowhere, Error::FolderNotFound { .. }));
+        assert!(matches!(nowhere.kind(), ErrorKind::FolderNotFound { .. }));
     }
 }

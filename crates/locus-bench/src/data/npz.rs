@@ -9,6 +9,7 @@ use zip::result::ZipError;
 
 use super::npy::{Array, read_npy};
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// An open archive.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl Npz<BufReader<File>> {
         let label = path.display().to_string();
         match File::open(path) {
             Ok(file) => Self::new(BufReader::new(file), &label),
-            Err(cause) => Err(Error::UnreadableFile { file: label, cause }),
+            Err(cause) => Err(ErrorKind::UnreadableFile { file: label, cause }.into()),
         }
     }
 }
@@ -56,20 +57,21 @@ impl<R: Read + Seek> Npz<R> {
                 names if names.is_empty() => "it holds no arrays".to_owned(),
                 names => format!("it holds {}", names.join(", ")),
             };
-            Error::InvalidFile {
+            Error::from(ErrorKind::InvalidFile {
                 file: self.file.clone(),
                 problem: format!("no array is called `{name}`; {names}"),
-            }
+            })
         })
     }
 }
 
 fn unreadable(file: &str, error: ZipError) -> Error {
     match error {
-        ZipError::Io(cause) => Error::UnreadableFile { file: file.to_owned(), cause },
-        error => {
-            Error::InvalidFile { file: file.to_owned(), problem: format!("cannot read the archive: {error}") }
-        }
+        ZipError::Io(cause) => Error::from(ErrorKind::UnreadableFile { file: file.to_owned(), cause }),
+        error => Error::from(ErrorKind::InvalidFile {
+            file: file.to_owned(),
+            problem: format!("cannot read the archive: {error}"),
+        }),
     }
 }
 

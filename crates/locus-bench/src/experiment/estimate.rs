@@ -10,6 +10,7 @@ use super::plan::{Job, Prepared};
 use super::run::without_panic;
 use super::{BuildPolicy, Experiment, Plan};
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::record::Measured;
 use crate::trial::run_trial;
 
@@ -65,7 +66,7 @@ impl Experiment {
         let sequence = problem.sequence(steps, job.id.sequence_seed(self.seed))?;
         let spec = &prepared.policies[job.policy];
         let mut policy = build(spec, problem.shape(), job.id.policy_seed(self.seed))
-            .map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+            .map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
         let result = run_trial(&sequence, &mut *policy, &mut (), &AtomicBool::new(false))?;
         Ok(Measured::from(&result).seconds() * self.steps as f64 / steps as f64)
     }

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use locus::{Policy, PolicySpec, Seed, Shape};
 
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::problem::Loaded;
 use crate::trial::TrialId;
 
@@ -82,7 +83,7 @@ impl Experiment {
 
     /// Fails where the experiment makes no sense, before anything is run or written.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let invalid = |problem: String| Err(Error::InvalidExperiment { problem });
+        let invalid = |problem: String| Err(ErrorKind::InvalidExperiment { problem }.into());
         for (what, number) in [("trials", self.trials), ("steps", self.steps), ("jobs", self.jobs)] {
             if number == 0 {
                 return invalid(format!("`{what}` is 0, expected at least 1"));
@@ -119,7 +120,9 @@ impl Experiment {
                 return invalid(format!("two problems are called `{name}`; rename the file of one"));
             }
             if let Some(rows) = problem.max_steps().filter(|&rows| rows < self.steps) {
-                return Err(Error::TooManySteps { problem: name.to_owned(), rows, steps: self.steps });
+                return Err(
+                    ErrorKind::TooManySteps { problem: name.to_owned(), rows, steps: self.steps }.into()
+                );
             }
         }
         Ok(())
@@ -132,7 +135,8 @@ impl Experiment {
 
     /// The policies as they are run: Uniform first, each once.
     fn policies_in_order(&self) -> Result<Vec<PolicySpec>, Error> {
-        let uniform: PolicySpec = UNIFORM.parse().map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+        let uniform: PolicySpec =
+            UNIFORM.parse().map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
         let mut policies = vec![uniform];
         for policy in &self.policies {
             if !policies.contains(policy) {

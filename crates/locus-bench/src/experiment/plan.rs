@@ -7,6 +7,7 @@ use locus::PolicySpec;
 
 use super::{Experiment, Standing};
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::problem::Loaded;
 use crate::record::{
     FileRecord, Machine, PolicyRecord, ProblemRecord, RUN_FILE, RunFile, Session, Trials, VERSION,
@@ -96,7 +97,7 @@ impl Experiment {
             None if on_disk.as_ref().is_some_and(|trials| !trials.rows.is_empty()) => {
                 let problem =
                     "missing, though there are trials; without it nobody knows their data".to_owned();
-                return Err(Error::DamagedRunFile { path: self.out.join(RUN_FILE), problem });
+                return Err(ErrorKind::DamagedRunFile { path: self.out.join(RUN_FILE), problem }.into());
             }
             None => asked,
         };
@@ -109,7 +110,7 @@ impl Experiment {
                 "says seed {} and {} steps, but trials.csv has seed {} and {} steps",
                 run.seed, run.steps, row.seed, row.steps
             );
-            return Err(Error::DamagedRunFile { path: self.out.join(RUN_FILE), problem });
+            return Err(ErrorKind::DamagedRunFile { path: self.out.join(RUN_FILE), problem }.into());
         }
 
         let rows: HashMap<&TrialId, _> = recorded.rows.iter().map(|row| (&row.id, row)).collect();

@@ -13,6 +13,7 @@ use super::queue::Queue;
 use super::sequences::Sequences;
 use super::{BuildPolicy, Experiment, Progress, Warning};
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::record::{Folder, Measured, TrialRow, VERSION};
 use crate::summary::write_summary;
 use crate::trial::{Stop, TrialResult, run_trial};
@@ -122,7 +123,7 @@ impl Crew<'_> {
         {
             self.progress.started(&job.id);
             let result = match without_panic(|| self.run_job(job)) {
-                Err(Error::Interrupted) => return,
+                Err(error) if error.is_interrupted() => return,
                 result => result.map_err(|error| error.to_string()),
             };
             let row = TrialRow {
@@ -164,9 +165,9 @@ impl Crew<'_> {
                 problem.sequence(*steps, job.id.sequence_seed(*seed)).map_err(|error| error.to_string())
             })
             .as_ref()
-            .map_err(|problem| Error::InvalidExperiment { problem: problem.clone() })?;
+            .map_err(|problem| ErrorKind::InvalidExperiment { problem: problem.clone() })?;
         let mut policy = (self.build)(&self.policies[job.policy], problem.shape(), job.id.policy_seed(*seed))
-            .map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+            .map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
         run_trial(sequence, &mut *policy, &mut Watch::new(self.progress, &job.id), &self.halt)
     }
 
@@ -187,6 +188,6 @@ pub(crate) fn without_panic<T>(attempt: impl FnOnce() -> Result<T, Error>) -> Re
             (_, Some(message)) => message.clone(),
             _ => "no message".to_owned(),
         };
-        Err(Error::Panicked { message })
+        Err(ErrorKind::Panicked { message }.into())
     })
 }

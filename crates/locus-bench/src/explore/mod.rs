@@ -38,6 +38,7 @@ use std::thread;
 use locus::{Choose, Policy, PolicySpec, Seed};
 
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::experiment::{Experiment, Halt, Plan, Progress, Standing, Watch, without_panic};
 use crate::problem::{Loaded, Problem, Sequence};
 use crate::record::{Folder, Measured, TrialRow, VERSION};
@@ -133,7 +134,7 @@ impl Findings<'_> {
 impl Exploration {
     /// Plays the trial with every policy, looks, and writes what was seen.
     ///
-    /// **Blocks** until all is done; fails with [`Error::Interrupted`] once `stop` is set, and then has written nothing.
+    /// **Blocks** until all is done; fails with an error of which [`Error::is_interrupted`] holds once `stop` is set, and then has written nothing.
     /// An exploration of the same is replaced; any other in the folder is left alone, with an error.
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Explored, Error> {
         self.check()?;
@@ -203,7 +204,7 @@ impl Exploration {
     /// Fails where the exploration makes no sense. Plays and writes nothing; [`Exploration::run`] asks it too.
     pub fn check(&self) -> Result<(), Error> {
         self.experiment().check()?;
-        let invalid = |problem: String| Err(Error::InvalidExperiment { problem });
+        let invalid = |problem: String| Err(ErrorKind::InvalidExperiment { problem }.into());
         for (what, number) in [("every", self.every), ("draws", self.draws)] {
             if number == 0 {
                 return invalid(format!("`{what}` is 0, expected at least 1"));
@@ -223,7 +224,7 @@ impl Exploration {
                 return invalid(format!("the policy `{spec}` is named twice"));
             }
             // Whether it expects rewards at all.
-            let failed = |cause| Error::PolicyFailed { round: 0, cause };
+            let failed = |cause| Error::from(ErrorKind::PolicyFailed { round: 0, cause });
             match self.build(spec).map_err(failed)?.sample_rewards(0, &[]) {
                 Err(cause @ locus::Error::NoRewards { .. }) => {
                     return invalid(format!("{cause}; leave it out of --policies"));
@@ -287,7 +288,7 @@ impl Exploration {
         })?;
         let first = FirstMistakes::find(&margins);
         let followed = asked.or(first.clearest.map(|clearest| kind.rounds[clearest]));
-        let followed = followed.ok_or_else(|| Error::NothingMisjudged {
+        let followed = followed.ok_or_else(|| ErrorKind::NothingMisjudged {
             best: problem.action_name(best),
             early,
             last_round: self.steps - 1,
@@ -306,7 +307,7 @@ impl Exploration {
     ) -> Result<crate::trial::TrialResult, Error> {
         let policy =
             self.build(spec).and_then(|policy| Watched::new(policy, self.every, sequence.len(), look));
-        let mut policy = policy.map_err(|cause| Error::PolicyFailed { round: 0, cause })?;
+        let mut policy = policy.map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
         run_trial(sequence, &mut policy, observer, halt)
     }
 
@@ -374,11 +375,12 @@ impl Exploration {
         for (id, result) in ids.into_iter().zip(results) {
             match result.into_inner().unwrap_or_else(PoisonError::into_inner) {
                 Some(Ok(result)) => done.push(result),
-                Some(Err(Error::Interrupted)) | None => is_interrupted = true,
-                Some(Err(cause)) => return Err(Error::TrialFailed { id, cause: Box::new(cause) }),
+                None => is_interrupted = true,
+                Some(Err(error)) if error.is_interrupted() => is_interrupted = true,
+                Some(Err(cause)) => return Err(ErrorKind::TrialFailed { id, cause }.into()),
             }
         }
-        if is_interrupted { Err(Error::Interrupted) } else { Ok(done) }
+        if is_interrupted { Err(ErrorKind::Interrupted.into()) } else { Ok(done) }
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::draws::{Cells, N_CELLS, View};
 use super::{Exploration, Findings, figures, summary};
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::problem::Sequence;
 use crate::record::{RunFile, parse_format, read_run, replace_file, sequence_checksum};
 use crate::report::{EXPLORE_FOLDER, EXPLORE_WORDS};
@@ -82,14 +83,14 @@ impl ExploreFile {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) => return Err(Error::OutFile { doing: "read", path, cause }),
+            Err(cause) => return Err(ErrorKind::OutFile { doing: "read", path, cause }.into()),
         };
         let old: Self = parse_format(&text, "an exploration", FORMAT)
-            .map_err(|problem| Error::DamagedRunFile { path, problem })?;
+            .map_err(|problem| ErrorKind::DamagedRunFile { path, problem })?;
         for ((what, recorded), (_, asked)) in old.identity().into_iter().zip(self.identity()) {
             if recorded != asked {
                 let out = out.join(EXPLORE_FOLDER);
-                return Err(Error::OtherExploration { out, what, recorded, asked });
+                return Err(ErrorKind::OtherExploration { out, what, recorded, asked }.into());
             }
         }
         old.run.extended(self.run.clone(), &out.join(EXPLORE_FOLDER)).map(|_| ())

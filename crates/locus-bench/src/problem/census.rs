@@ -10,6 +10,7 @@ use super::registry::{FromFile, Origin, ProblemInfo};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
+use crate::error::ErrorKind;
 
 pub(super) const FULL_INFO: ProblemInfo = ProblemInfo {
     id: "census",
@@ -33,7 +34,7 @@ fn read(name: &str, file: &mut DataFile) -> Result<FromFile, Error> {
     for required in ["caseid", "dOccup"] {
         if !reader.names().iter().any(|name| name == required) {
             let problem = format!("no column is called `{required}`; is the first line the header?");
-            return Err(Error::InvalidFile { file: label, problem });
+            return Err(ErrorKind::InvalidFile { file: label, problem }.into());
         }
     }
     let kind = |name: &String| match name.as_str() {

@@ -12,6 +12,7 @@ use super::registry::FromFile;
 use super::{Problem, Sequence, check_steps};
 use crate::Error;
 use crate::data::table::{CategoryColumn, Feature, Table};
+use crate::error::ErrorKind;
 
 /// A linear policy keeps a matrix of this many rows and columns for each action: here already most of a gigabyte.
 const MAX_FEATURES: usize = 10_000;
@@ -35,7 +36,7 @@ pub(super) struct Classification {
 impl Classification {
     /// The problem `name`, from a table read from `file`.
     pub(super) fn new(name: &str, table: Table, file: &str) -> Result<Self, Error> {
-        let invalid = |problem| Error::InvalidFile { file: file.to_owned(), problem };
+        let invalid = |problem| Error::from(ErrorKind::InvalidFile { file: file.to_owned(), problem });
         let Table { n_rows, features, label, .. } = table;
         let Some(label) = label else {
             return Err(invalid("no column is the label, expected one".to_owned()));
@@ -217,10 +218,10 @@ mod tests {
         assert!((0..20).any(|seed| sequence(3, seed) != sequence(3, 7)));
         assert_eq!(sequence(1, 7).round(0).context, [0.0; 5]);
         assert!(matches!(
-            problem.sequence(5, Seed::new(1)),
-            Err(Error::TooManySteps { rows: 4, steps: 5, .. })
+            problem.sequence(5, Seed::new(1)).unwrap_err().kind(),
+            ErrorKind::TooManySteps { rows: 4, steps: 5, .. }
         ));
-        assert!(matches!(problem.sequence(0, Seed::new(1)), Err(Error::NoSteps { .. })));
+        assert!(matches!(problem.sequence(0, Seed::new(1)).unwrap_err().kind(), ErrorKind::NoSteps { .. }));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::{Problem, Sequence, check_steps};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::npy::read_npy;
+use crate::error::ErrorKind;
 
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "jester",
@@ -30,7 +31,7 @@ struct Jester {
 fn read(file: &mut DataFile) -> Result<FromFile, Error> {
     let label = file.label();
     let array = read_npy(file, &label)?;
-    let invalid = |problem| Error::InvalidFile { file: label, problem };
+    let invalid = |problem| Error::from(ErrorKind::InvalidFile { file: label, problem });
     let n_users = match array.shape[..] {
         [n_users, N_JOKES] if n_users > 0 => n_users,
         _ => {

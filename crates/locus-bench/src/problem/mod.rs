@@ -27,6 +27,7 @@ mod wheel;
 use locus::{Seed, Shape};
 
 use crate::Error;
+use crate::error::ErrorKind;
 
 pub use own::{load_csv, load_npz};
 pub use registry::{FileUsed, INFOS, Loaded, ProblemInfo, info, is_available, load};
@@ -65,10 +66,10 @@ pub trait Problem: Send + Sync {
 fn check_steps(problem: &dyn Problem, steps: usize) -> Result<(), Error> {
     let name = || problem.name().to_owned();
     if steps == 0 {
-        return Err(Error::NoSteps { problem: name() });
+        return Err(ErrorKind::NoSteps { problem: name() }.into());
     }
     match problem.max_steps() {
-        Some(rows) if steps > rows => Err(Error::TooManySteps { problem: name(), rows, steps }),
+        Some(rows) if steps > rows => Err(ErrorKind::TooManySteps { problem: name(), rows, steps }.into()),
         _ => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ use super::{Problem, Sequence, check_steps};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::table::{CategoryColumn, Feature, Header, Kind, Missing, Separator, TableReader};
+use crate::error::ErrorKind;
 
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "mushroom",
@@ -43,7 +44,7 @@ fn read(file: &mut DataFile) -> Result<FromFile, Error> {
         .read(&kinds, Missing::IsCategory)?;
     let label = table.label.filter(|label| label.categories() == ["e", "p"]).ok_or_else(|| {
         let problem = "the first column holds other values than e (edible) and p (poisonous), expected both";
-        Error::InvalidFile { file: file_label, problem: problem.to_owned() }
+        ErrorKind::InvalidFile { file: file_label, problem: problem.to_owned() }
     })?;
     let problem = Mushroom { n_rows: table.n_rows, features: table.features, label };
     Ok(FromFile { problem: Arc::new(problem), notes: Vec::new() })

@@ -10,6 +10,7 @@ use locus::Shape;
 use super::{Problem, adult, census, covertype, financial, jester, linear, mushroom, statlog, wheel};
 use crate::Error;
 use crate::data::{DataFile, Fingerprint, catalog};
+use crate::error::ErrorKind;
 
 /// What is known about a problem before it is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +66,11 @@ pub static INFOS: [ProblemInfo; 11] = [
 
 /// The built-in problem of this name.
 pub fn info(name: &str) -> Result<&'static ProblemInfo, Error> {
-    INFOS.iter().find(|info| info.id == name).ok_or_else(|| Error::UnknownProblem {
-        name: name.to_owned(),
-        known: INFOS.each_ref().map(|info| info.id).join(", "),
+    INFOS.iter().find(|info| info.id == name).ok_or_else(|| {
+        Error::from(ErrorKind::UnknownProblem {
+            name: name.to_owned(),
+            known: INFOS.each_ref().map(|info| info.id).join(", "),
+        })
     })
 }
 
@@ -119,7 +122,7 @@ pub fn load(name: &str, data_dir: Option<&Path>) -> Result<Loaded, Error> {
         Origin::File { name, read } => (name, read),
     };
     let folder = data_dir
-        .ok_or_else(|| Error::NoDataFolder { problem: name.to_owned(), file: file_name.to_owned() })?;
+        .ok_or_else(|| ErrorKind::NoDataFolder { problem: name.to_owned(), file: file_name.to_owned() })?;
     let mut file = DataFile::find(folder, file_name)?;
     let label = file.label();
     let FromFile { problem, mut notes } = read(&mut file)?;
@@ -163,7 +166,10 @@ mod tests {
             assert_eq!(sequence(50, 1), sequence(50, 1));
             assert_ne!(sequence(50, 1), sequence(50, 2));
             assert_eq!(sequence(50, 1).round(19), sequence(20, 1).round(19));
-            assert!(matches!(loaded.problem.sequence(0, Seed::new(1)), Err(Error::NoSteps { .. })));
+            assert!(matches!(
+                loaded.problem.sequence(0, Seed::new(1)).unwrap_err().kind(),
+                ErrorKind::NoSteps { .. }
+            ));
             assert!(loaded.problem.sequence(usize::MAX, Seed::new(1)).is_err());
         }
     }

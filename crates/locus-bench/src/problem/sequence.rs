@@ -3,6 +3,7 @@
 use locus::Shape;
 
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// The rounds of one trial, the same for every policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +71,7 @@ impl Sequence {
         let (Some(contexts), Some(rewards), Some(best_rewards)) = (contexts, rewards, room(Some(steps)))
         else {
             let Shape { n_features, n_actions } = shape;
-            return Err(Error::SequenceTooLarge { steps, n_features, n_actions });
+            return Err(ErrorKind::SequenceTooLarge { steps, n_features, n_actions }.into());
         };
         Ok(Self { shape, contexts, rewards, best_rewards })
     }
@@ -128,7 +129,7 @@ impl Sequence {
 }
 
 fn invalid(problem: String) -> Error {
-    Error::InvalidSequence { problem }
+    Error::from(ErrorKind::InvalidSequence { problem })
 }
 
 #[cfg(test)]
@@ -173,7 +174,7 @@ mod tests {
     fn no_memory_is_an_error() {
         for steps in [usize::MAX, usize::MAX / 2, 1 << 58] {
             let error = Sequence::with_room(Shape::new(2, 5), steps).unwrap_err();
-            assert!(matches!(error, Error::SequenceTooLarge { .. }));
+            assert!(matches!(error.kind(), ErrorKind::SequenceTooLarge { .. }));
         }
     }
 }

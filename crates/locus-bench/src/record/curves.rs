@@ -15,6 +15,7 @@ use super::folder::{create_folder, replace_file};
 use super::{CURVES_FOLDER, run_file::hex};
 use crate::Error;
 use crate::data::npy::{Element, write_npy};
+use crate::error::ErrorKind;
 use crate::trial::{TrialId, TrialResult};
 
 /// The files that hold the arrays of one trial.
@@ -43,7 +44,7 @@ pub(super) fn write_curves(out: &Path, id: &TrialId, result: &TrialResult) -> Re
 
 fn write_array<T: Element>(path: &Path, values: &[T]) -> Result<(), Error> {
     let mut bytes = Vec::new();
-    write_npy(&mut bytes, values).map_err(|cause| Error::OutFile {
+    write_npy(&mut bytes, values).map_err(|cause| ErrorKind::OutFile {
         doing: "write",
         path: path.to_owned(),
         cause,

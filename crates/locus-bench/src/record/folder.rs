@@ -9,6 +9,7 @@ use super::curves::write_curves;
 use super::trials::{TrialRow, Trials};
 use super::{LOCK_FILE, RUN_FILE, RunFile, TRIALS_FILE};
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::trial::TrialResult;
 
 /// The folder of a run, held for writing until it is dropped.
@@ -30,11 +31,11 @@ impl Folder {
     pub(crate) fn lock(out: &Path) -> Result<Self, Error> {
         create_folder(out)?;
         let path = out.join(LOCK_FILE);
-        let failed = |cause| Error::OutFile { doing: "lock", path: path.clone(), cause };
+        let failed = |cause| Error::from(ErrorKind::OutFile { doing: "lock", path: path.clone(), cause });
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { out: out.to_owned(), _lock: lock, rows: Mutex::new(None) }),
-            Err(TryLockError::WouldBlock) => Err(Error::OutInUse { out: out.to_owned() }),
+            Err(TryLockError::WouldBlock) => Err(ErrorKind::OutInUse { out: out.to_owned() }.into()),
             Err(TryLockError::Error(cause)) => Err(failed(cause)),
         }
     }
@@ -52,7 +53,7 @@ impl Folder {
             let length = file.metadata()?.len();
             Ok(Rows { file, length })
         };
-        let rows = open().map_err(|cause| Error::OutFile { doing: "open", path: path.clone(), cause })?;
+        let rows = open().map_err(|cause| ErrorKind::OutFile { doing: "open", path: path.clone(), cause })?;
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Some(rows);
         Ok(())
     }
@@ -71,7 +72,7 @@ impl Folder {
         };
         written.map_err(|cause| {
             *slot = None;
-            Error::OutFile { doing: "append to", path: self.out.join(TRIALS_FILE), cause }
+            Error::from(ErrorKind::OutFile { doing: "append to", path: self.out.join(TRIALS_FILE), cause })
         })
     }
 }
@@ -89,10 +90,8 @@ impl Rows {
 }
 
 pub(crate) fn create_folder(path: &Path) -> Result<(), Error> {
-    fs::create_dir_all(path).map_err(|cause| Error::OutFile {
-        doing: "create the folder",
-        path: path.to_owned(),
-        cause,
+    fs::create_dir_all(path).map_err(|cause| {
+        Error::from(ErrorKind::OutFile { doing: "create the folder", path: path.to_owned(), cause })
     })
 }
 
@@ -118,7 +117,7 @@ fn replace(path: &Path, bytes: &[u8], settle: impl Fn(&File) -> io::Result<()>) 
     };
     write().map_err(|cause| {
         let _ = fs::remove_file(&beside);
-        Error::OutFile { doing: "write", path: path.to_owned(), cause }
+        Error::from(ErrorKind::OutFile { doing: "write", path: path.to_owned(), cause })
     })
 }
 

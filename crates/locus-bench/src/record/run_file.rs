@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::RUN_FILE;
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::problem::Sequence;
 
 /// The format that is written; older and equal ones are read.
@@ -151,7 +152,7 @@ impl RunFile {
             if recorded == asked {
                 return Ok(());
             }
-            Err(Error::OtherExperiment {
+            Err(ErrorKind::OtherExperiment {
                 out: out.to_owned(),
                 what: what.to_owned(),
                 recorded: recorded.to_owned(),
@@ -246,9 +247,11 @@ pub fn read_run(out: &Path) -> Result<Option<RunFile>, Error> {
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(Error::OutFile { doing: "read", path, cause }),
+        Err(cause) => return Err(ErrorKind::OutFile { doing: "read", path, cause }.into()),
     };
-    RunFile::parse(&text).map(Some).map_err(|problem| Error::DamagedRunFile { path, problem })
+    RunFile::parse(&text)
+        .map(Some)
+        .map_err(|problem| Error::from(ErrorKind::DamagedRunFile { path, problem }))
 }
 
 /// Tells whether two sequences are the same, to the bit.

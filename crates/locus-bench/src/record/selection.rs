@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::TrialRow;
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::experiment::UNIFORM;
 use crate::trial::TrialId;
 
@@ -30,12 +31,12 @@ impl Selection {
             let mut known: Vec<&str> = rows.clone().map(name_of).collect();
             known.sort_unstable();
             known.dedup();
-            Err(Error::NotInRun { what, found: found.clone(), known: known.join(", ") })
+            Err(ErrorKind::NotInRun { what, found: found.clone(), known: known.join(", ") })
         };
         check("policy", &self.policies, |row| &row.id.policy)?;
         check("problem", &self.problems, |row| &row.id.problem)?;
         let is_empty = !self.is_all() && !self.picks(rows.map(|row| &row.id)).contains(&true);
-        if is_empty { Err(Error::NothingTogether) } else { Ok(()) }
+        if is_empty { Err(ErrorKind::NothingTogether.into()) } else { Ok(()) }
     }
 
     /// Which of these trials are asked for.

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use super::TRIALS_FILE;
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::trial::{TrialId, TrialResult};
 
 /// The columns of `trials.csv`.
@@ -226,7 +227,8 @@ impl Trials {
         let mut layout = Layout::default();
         for (index, bytes) in bytes[..complete].split_inclusive(|&byte| byte == b'\n').enumerate() {
             let line = index + 1;
-            let damaged = |problem| Error::DamagedTrials { path: path.to_owned(), line, problem };
+            let damaged =
+                |problem| Error::from(ErrorKind::DamagedTrials { path: path.to_owned(), line, problem });
             if line == 1 {
                 // Without its header nothing is known of what follows.
                 layout = fields(bytes).and_then(|header| Layout::of_header(&header)).map_err(damaged)?;
@@ -271,7 +273,7 @@ impl Trials {
 pub fn read_trials(out: &Path) -> Result<Vec<TrialRow>, Error> {
     match read_all_trials(out)? {
         Some(trials) => Ok(trials.rows),
-        None => Err(Error::NoTrials { out: out.to_owned() }),
+        None => Err(ErrorKind::NoTrials { out: out.to_owned() }.into()),
     }
 }
 
@@ -281,8 +283,8 @@ pub fn read_readable_trials(out: &Path) -> Result<(Vec<TrialRow>, Vec<Error>), E
     let path = out.join(TRIALS_FILE);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(cause) if is_absent(&cause) => return Err(Error::NoTrials { out: out.to_owned() }),
-        Err(cause) => return Err(Error::OutFile { doing: "read", path, cause }),
+        Err(cause) if is_absent(&cause) => return Err(ErrorKind::NoTrials { out: out.to_owned() }.into()),
+        Err(cause) => return Err(ErrorKind::OutFile { doing: "read", path, cause }.into()),
     };
     let mut damages = Vec::new();
     let trials = Trials::parse_around(&bytes, &path, |damage| {
@@ -298,7 +300,7 @@ pub(crate) fn read_all_trials(out: &Path) -> Result<Option<Trials>, Error> {
     match fs::read(&path) {
         Ok(bytes) => Trials::parse(&bytes, &path).map(Some),
         Err(cause) if is_absent(&cause) => Ok(None),
-        Err(cause) => Err(Error::OutFile { doing: "read", path, cause }),
+        Err(cause) => Err(ErrorKind::OutFile { doing: "read", path, cause }.into()),
     }
 }
 

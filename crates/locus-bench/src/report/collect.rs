@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::experiment::UNIFORM;
 use crate::record::{RunFile, Selection, TRIALS_FILE, TrialRow, read_readable_trials, read_run};
 use crate::trial::TrialId;
@@ -89,7 +90,7 @@ pub fn compared_trials(
     for out in each_once(outs) {
         let Read { folder, damages, .. } = read_folder(out)?;
         if let Some(other) = folders.iter().find(|other| !saw_the_same(other, &folder)) {
-            return Err(Error::OtherRounds { one: other.out.clone(), other: folder.out });
+            return Err(ErrorKind::OtherRounds { one: other.out.clone(), other: folder.out }.into());
         }
         folders.push(folder);
         warnings.extend(damages);
@@ -121,7 +122,7 @@ struct Read {
 fn read_folder(out: &Path) -> Result<Read, Error> {
     let (rows, damages) = read_readable_trials(out)?;
     if rows.is_empty() {
-        return Err(Error::NothingToReport { out: out.to_owned() });
+        return Err(ErrorKind::NothingToReport { out: out.to_owned() }.into());
     }
     let (run, unknown) = match read_run(out) {
         Ok(Some(run)) => (Some(run), None),

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::collect::Group;
 use crate::Error;
 use crate::data::npy::{read_npy, read_npy_u32};
+use crate::error::ErrorKind;
 use crate::record::{Measured, curve_paths};
 use crate::summary::Statistics;
 use crate::trial::TrialId;
@@ -106,10 +107,12 @@ fn read_trial(
 ) -> Result<(Vec<f64>, Vec<u32>), Error> {
     let paths = curve_paths(out, id);
     let bytes = |path: &Path| {
-        fs::read(path).map_err(|cause| Error::OutFile { doing: "read", path: path.to_owned(), cause })
+        fs::read(path)
+            .map_err(|cause| Error::from(ErrorKind::OutFile { doing: "read", path: path.to_owned(), cause }))
     };
     let name = |path: &Path| path.display().to_string();
-    let invalid = |path: &Path, problem: String| Error::InvalidFile { file: name(path), problem };
+    let invalid =
+        |path: &Path, problem: String| Error::from(ErrorKind::InvalidFile { file: name(path), problem });
     let regrets = read_npy(&bytes(&paths.regret)?[..], &name(&paths.regret))?.into_f64();
     let actions = read_npy_u32(&bytes(&paths.action)?[..], &name(&paths.action))?;
     for (path, length) in [(&paths.regret, regrets.len()), (&paths.action, actions.len())] {

@@ -24,6 +24,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::experiment::UNIFORM;
 use crate::paper;
 use crate::record::{CURVES_FOLDER, Selection, TrialRow, Worker, create_folder, replace_file};
@@ -101,9 +102,9 @@ pub fn write_report(
             output.to_owned()
         }
         (Some(output), _) => output.join(REPORT_FILE),
-        (None, _) if !selection.is_all() => return Err(Error::NoPlaceForPart),
+        (None, _) if !selection.is_all() => return Err(ErrorKind::NoPlaceForPart.into()),
         (None, [out]) => out.join(REPORT_FILE),
-        (None, _) => return Err(Error::NoPlaceForReport { n_folders: outs.len() }),
+        (None, _) => return Err(ErrorKind::NoPlaceForReport { n_folders: outs.len() }.into()),
     };
     let mut warnings = Vec::new();
     let groups = collect(outs, selection, &mut warnings)?;
@@ -283,7 +284,7 @@ fn explored(out: &Path, warnings: &mut Vec<String>) -> Vec<Embedded> {
                     warnings.push(format!("`{}` is no picture: {problem}; {EXPLORE_AGAIN}", path.display()));
                 }
             },
-            Err(cause) => warnings.push(Error::OutFile { doing: "read", path, cause }.to_string()),
+            Err(cause) => warnings.push(ErrorKind::OutFile { doing: "read", path, cause }.to_string()),
         }
     }
     pictures
@@ -310,7 +311,7 @@ fn explored_words(out: &Path, warnings: &mut Vec<String>) -> Option<String> {
         Ok(words) => Some(words),
         Err(_) if !folder.is_dir() => None,
         Err(cause) => {
-            let error = Error::OutFile { doing: "read", path, cause };
+            let error = Error::from(ErrorKind::OutFile { doing: "read", path, cause });
             warnings.push(format!("{error}; {EXPLORE_AGAIN}"));
             None
         }

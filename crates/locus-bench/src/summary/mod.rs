@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::Error;
+use crate::error::ErrorKind;
 use crate::record::{SUMMARY_FILE, read_trials, replace_file};
 
 pub(crate) use latex::escaped as latex_escaped;
@@ -72,10 +73,12 @@ impl FromStr for Metric {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|metric| metric.name() == text).ok_or_else(|| Error::UnknownWord {
-            what: "metric",
-            found: text.to_owned(),
-            known: "cumulative, simple, runtime",
+        Self::ALL.into_iter().find(|metric| metric.name() == text).ok_or_else(|| {
+            Error::from(ErrorKind::UnknownWord {
+                what: "metric",
+                found: text.to_owned(),
+                known: "cumulative, simple, runtime",
+            })
         })
     }
 }
@@ -102,11 +105,12 @@ impl FromStr for Format {
             "markdown" => Ok(Self::Markdown),
             "csv" => Ok(Self::Csv),
             "latex" => Ok(Self::Latex),
-            _ => Err(Error::UnknownWord {
+            _ => Err(ErrorKind::UnknownWord {
                 what: "format",
                 found: text.to_owned(),
                 known: "text, markdown, csv, latex",
-            }),
+            }
+            .into()),
         }
     }
 }

@@ -22,6 +22,7 @@ use super::catalog::{self, CatalogFile, FILES};
 use super::inspect::inspect_path;
 use super::{DataFile, FileState};
 use crate::Error;
+use crate::error::ErrorKind;
 
 mod census;
 mod download;
@@ -79,7 +80,7 @@ pub fn select<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static CatalogFile>, E
     let mut files: Vec<&CatalogFile> = Vec::new();
     for name in names.iter().map(AsRef::as_ref) {
         let is_it = |file: &&CatalogFile| file.name == name || file.problems.contains(&name);
-        let file = FILES.iter().find(is_it).ok_or_else(|| Error::UnknownDataFile {
+        let file = FILES.iter().find(is_it).ok_or_else(|| ErrorKind::UnknownDataFile {
             name: name.to_owned(),
             known: FILES.iter().flat_map(|file| file.problems).copied().collect::<Vec<_>>().join(", "),
         })?;
@@ -107,7 +108,7 @@ impl Fetcher {
     }
 
     fn with(folder: &Path, bases: Bases, web: Web, retries: u32) -> Result<Self, Error> {
-        fs::create_dir_all(folder).map_err(|cause| Error::OutFile {
+        fs::create_dir_all(folder).map_err(|cause| ErrorKind::OutFile {
             doing: "create the folder",
             path: folder.to_owned(),
             cause,
@@ -144,11 +145,12 @@ impl Fetcher {
         if sources::is_cut_from_another(file) {
             return self.cut_census(file, watcher);
         }
-        Err(Error::NotFetched {
+        Err(ErrorKind::NotFetched {
             file: file.name,
             tried: tried.join("; "),
             by_hand: by_hand(file, &self.folder, &self.bases.published(file)),
-        })
+        }
+        .into())
     }
 
     /// Gets `file` from one address.
@@ -202,7 +204,11 @@ impl Fetcher {
         watcher: &mut dyn Watcher,
     ) -> Result<Fetched, Error> {
         let Some(whole) = catalog::find(census::WHOLE) else {
-            return Err(Error::FileNotFound { file: census::WHOLE.to_owned(), folder: self.folder.clone() });
+            return Err(ErrorKind::FileNotFound {
+                file: census::WHOLE.to_owned(),
+                folder: self.folder.clone(),
+            }
+            .into());
         };
         self.fetch(whole, watcher)?;
         let input = DataFile::find(&self.folder, whole.name)?;
@@ -215,7 +221,7 @@ impl Fetcher {
             std::io::Write::flush(&mut output)
         });
         let beside = made.map_err(|spoiled| match spoiled {
-            Spoiled::Input(problem) => Error::InvalidFile { file: from.clone(), problem },
+            Spoiled::Input(problem) => Error::from(ErrorKind::InvalidFile { file: from.clone(), problem }),
             Spoiled::Here(error) => error,
         })?;
         beside.put_in_place(&target)?;

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::Error;
 use crate::data::Compression;
 use crate::data::catalog::CatalogFile;
+use crate::error::ErrorKind;
 
 /// The benchmark's own bucket: every file under its name.
 const BUCKET: &str = "https://storage.googleapis.com/bandits_datasets";
@@ -60,7 +61,7 @@ impl Bases {
                     && mirror.len() > scheme.len()
             })
         {
-            return Err(Error::InvalidMirror { found: mirror.to_owned() });
+            return Err(ErrorKind::InvalidMirror { found: mirror.to_owned() }.into());
         }
         Ok(Self::new(mirror, BUCKET, UCI))
     }

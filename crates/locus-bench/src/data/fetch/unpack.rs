@@ -15,6 +15,7 @@ use crate::Error;
 use crate::data::beside::{Output, Spoiled, TemporaryFile, write_beside};
 use crate::data::file::{BUFFER_BYTES, decoder};
 use crate::data::unix_compress::CompressReader;
+use crate::error::ErrorKind;
 
 /// Makes a file of `download`, beside its final place.
 pub(super) fn unpack(
@@ -23,11 +24,8 @@ pub(super) fn unpack(
     target: &Path,
     max_bytes: u64,
 ) -> Result<TemporaryFile, Spoiled> {
-    let file = File::open(download).map_err(|cause| Error::OutFile {
-        doing: "read",
-        path: download.to_owned(),
-        cause,
-    })?;
+    let failed = |cause| Error::from(ErrorKind::OutFile { doing: "read", path: download.to_owned(), cause });
+    let file = File::open(download).map_err(failed)?;
     write_beside(target, max_bytes, |output| match recipe {
         Recipe::Whole(compression) => io::copy(&mut decoder(compression, file), output).map(|_| ()),
         Recipe::Member(name) => {

@@ -7,6 +7,7 @@
 use std::io::{self, Read, Write};
 
 use crate::Error;
+use crate::error::ErrorKind;
 
 mod header;
 
@@ -195,14 +196,14 @@ fn read_up_to(input: &mut impl Read, buffer: &mut [u8], file: &str) -> Result<us
             Ok(0) => break,
             Ok(n_read) => n_filled += n_read,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(Error::UnreadableFile { file: file.to_owned(), cause }),
+            Err(cause) => return Err(ErrorKind::UnreadableFile { file: file.to_owned(), cause }.into()),
         }
     }
     Ok(n_filled)
 }
 
 fn invalid(file: &str, problem: String) -> Error {
-    Error::InvalidFile { file: file.to_owned(), problem }
+    Error::from(ErrorKind::InvalidFile { file: file.to_owned(), problem })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// A column of text: a code for every row, and what the codes mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +119,7 @@ impl CategoryBuilder {
     pub(super) fn finish(mut self, file: &str) -> Result<CategoryColumn, Error> {
         let mut categories = Vec::with_capacity(self.code_of.len());
         for (text, code) in self.code_of {
-            let text = String::from_utf8(text).map_err(|_| Error::InvalidFile {
+            let text = String::from_utf8(text).map_err(|_| ErrorKind::InvalidFile {
                 file: file.to_owned(),
                 problem: "found bytes that are not UTF-8; save the file as UTF-8 text".to_owned(),
             })?;

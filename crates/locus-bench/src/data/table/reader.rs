@@ -9,6 +9,7 @@ use super::numbers::NumberColumn;
 use super::records::Records;
 use super::{Feature, Header, Kind, Missing, Separator, Table, Values};
 use crate::Error;
+use crate::error::ErrorKind;
 
 /// A table about to be read: the header is known, the rows are not.
 pub struct TableReader<R> {
@@ -127,7 +128,7 @@ impl<R: Read> TableReader<R> {
             return Ok(());
         }
         let problem = format!("the row has {} cells, expected {n_columns}", record.len());
-        Err(Error::InvalidRow { file: self.records.file().to_owned(), line, problem })
+        Err(ErrorKind::InvalidRow { file: self.records.file().to_owned(), line, problem }.into())
     }
 
     fn check_rows(&self, n_rows: usize, n_dropped: usize) -> Result<(), Error> {
@@ -151,7 +152,7 @@ impl<R: Read> TableReader<R> {
         if let Some(names) = &self.names {
             column.push_str(&format!(" (`{}`)", names[index]));
         }
-        Error::InvalidCell { file: self.records.file().to_owned(), line, column, problem }
+        Error::from(ErrorKind::InvalidCell { file: self.records.file().to_owned(), line, column, problem })
     }
 }
 
@@ -217,5 +218,5 @@ fn shorten(cell: &[u8]) -> String {
 }
 
 fn invalid(file: &str, problem: String) -> Error {
-    Error::InvalidFile { file: file.to_owned(), problem }
+    Error::from(ErrorKind::InvalidFile { file: file.to_owned(), problem })
 }

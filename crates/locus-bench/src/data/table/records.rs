@@ -7,6 +7,7 @@ use csv::ByteRecord;
 use super::Separator;
 use crate::Error;
 use crate::data::file::BUFFER_BYTES;
+use crate::error::ErrorKind;
 
 /// Reads records until the text ends.
 ///
@@ -60,12 +61,13 @@ impl<R: Read> Records<R> {
             if !record.as_slice().is_ascii()
                 && let Some(index) = record.iter().position(|cell| std::str::from_utf8(cell).is_err())
             {
-                return Err(Error::InvalidCell {
+                return Err(ErrorKind::InvalidCell {
                     file: self.file.clone(),
                     line,
                     column: format!("column {}", index + 1),
                     problem: "found bytes that are not UTF-8; save the file as UTF-8 text".to_owned(),
-                });
+                }
+                .into());
             }
             return Ok(Some(line));
         }
@@ -79,7 +81,7 @@ impl<R: Read> Records<R> {
                         csv::ErrorKind::Io(cause) => cause,
                         kind => io::Error::other(format!("{kind:?}")),
                     };
-                    Error::UnreadableFile { file: self.file.clone(), cause }
+                    ErrorKind::UnreadableFile { file: self.file.clone(), cause }
                 })?;
                 if !is_record {
                     return Ok(None);
@@ -88,11 +90,12 @@ impl<R: Read> Records<R> {
                 let next_line = reader.position().line();
                 // The text ends with `\n`, so a whole record never needs to see the end of it.
                 if reader.get_ref().has_ended {
-                    return Err(Error::InvalidRow {
+                    return Err(ErrorKind::InvalidRow {
                         file: self.file.clone(),
                         line: next_line - n_inner,
                         problem: "a quote is opened in this row and never closed".to_owned(),
-                    });
+                    }
+                    .into());
                 }
                 Ok(Some(next_line - 1 - n_inner))
             }
@@ -100,7 +103,7 @@ impl<R: Read> Records<R> {
                 line.clear();
                 let n_read = input
                     .read_until(b'\n', line)
-                    .map_err(|cause| Error::UnreadableFile { file: self.file.clone(), cause })?;
+                    .map_err(|cause| ErrorKind::UnreadableFile { file: self.file.clone(), cause })?;
                 if n_read == 0 {
                     return Ok(None);
                 }

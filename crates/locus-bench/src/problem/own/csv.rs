@@ -6,6 +6,7 @@ use super::{file_used, name};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
+use crate::error::ErrorKind;
 use crate::problem::Loaded;
 use crate::problem::classification::Classification;
 use crate::problem::registry::FromFile;
@@ -54,7 +55,7 @@ fn find_label(names: &[String], label: &str, file: &str) -> Result<usize, Error>
             Err(_) => format!("no column is called `{label}`"),
         },
     };
-    Err(Error::UnknownLabel { file: file.to_owned(), problem, columns: list(names) })
+    Err(ErrorKind::UnknownLabel { file: file.to_owned(), problem, columns: list(names) }.into())
 }
 
 /// The names, but not hundreds of them.

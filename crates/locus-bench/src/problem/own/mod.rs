@@ -8,6 +8,7 @@ use std::path::Path;
 use super::{FileUsed, INFOS};
 use crate::Error;
 use crate::data::Fingerprint;
+use crate::error::ErrorKind;
 
 pub use csv::load_csv;
 pub use npz::load_npz;
@@ -17,7 +18,7 @@ pub use npz::load_npz;
 fn name(path: &Path) -> Result<String, Error> {
     let name = stem(path);
     match INFOS.iter().any(|info| info.id == name) {
-        true => Err(Error::NameTaken { file: path.display().to_string(), name }),
+        true => Err(ErrorKind::NameTaken { file: path.display().to_string(), name }.into()),
         false => Ok(name),
     }
 }
@@ -56,7 +57,7 @@ mod tests {
             }
         }
         let other = load_csv(&folder.path().join("my-adult.csv"), "0").unwrap_err();
-        assert!(matches!(other, Error::UnreadableFile { .. }), "{other}");
+        assert!(matches!(other.kind(), ErrorKind::UnreadableFile { .. }), "{other}");
     }
 
     #[test]

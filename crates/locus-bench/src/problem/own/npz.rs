@@ -11,6 +11,7 @@ use super::{file_used, name};
 use crate::Error;
 use crate::data::DataFile;
 use crate::data::npz::Npz;
+use crate::error::ErrorKind;
 use crate::problem::{Loaded, Problem, Sequence, check_steps};
 
 struct OwnRounds {
@@ -26,7 +27,7 @@ pub fn load_npz(path: &Path) -> Result<Loaded, Error> {
     let name = name(path)?;
     let mut npz = Npz::open(path)?;
     let file = path.display().to_string();
-    let invalid = |problem| Error::InvalidFile { file: file.clone(), problem };
+    let invalid = |problem| Error::from(ErrorKind::InvalidFile { file: file.clone(), problem });
 
     let contexts = npz.required_array("contexts")?;
     let [n_rounds, n_features] = contexts.shape[..] else {
@@ -150,7 +151,10 @@ mod tests {
         assert_eq!(all.round(2).rewards, [-1.0, -2.0]);
         let two = problem.sequence(2, Seed::new(1)).unwrap();
         assert_eq!(two.rounds().collect::<Vec<_>>(), all.rounds().take(2).collect::<Vec<_>>());
-        assert!(matches!(problem.sequence(4, Seed::new(1)), Err(Error::TooManySteps { rows: 3, .. })));
+        assert!(matches!(
+            problem.sequence(4, Seed::new(1)).unwrap_err().kind(),
+            ErrorKind::TooManySteps { rows: 3, .. }
+        ));
         assert_eq!(loaded.files[0].sha256.len(), 64);
     }
 
