@@ -13,14 +13,14 @@ use crate::error::ErrorKind;
 
 /// An open archive.
 #[derive(Debug)]
-pub struct Npz<R> {
+pub(crate) struct Npz<R> {
     archive: ZipArchive<R>,
     file: String,
 }
 
 impl Npz<BufReader<File>> {
     /// Opens the archive at `path`.
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let label = path.display().to_string();
         match File::open(path) {
             Ok(file) => Self::new(BufReader::new(file), &label),
@@ -31,19 +31,19 @@ impl Npz<BufReader<File>> {
 
 impl<R: Read + Seek> Npz<R> {
     /// Reads the list of arrays. `file` is what messages call the archive.
-    pub fn new(input: R, file: &str) -> Result<Self, Error> {
+    pub(crate) fn new(input: R, file: &str) -> Result<Self, Error> {
         let archive = ZipArchive::new(input).map_err(|error| unreadable(file, error))?;
         Ok(Self { archive, file: file.to_owned() })
     }
 
     /// The names of the arrays, without `.npy`.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let names = (0..self.archive.len()).filter_map(|index| self.archive.name_for_index(index)?.ok());
         names.map(|name| name.strip_suffix(".npy").unwrap_or(&name).to_owned()).collect()
     }
 
     /// Reads the array of this name, if there is one.
-    pub fn array(&mut self, name: &str) -> Result<Option<Array>, Error> {
+    pub(crate) fn array(&mut self, name: &str) -> Result<Option<Array>, Error> {
         let Some(index) = self.archive.index_for_name(&format!("{name}.npy")) else { return Ok(None) };
         let label = format!("{}, array `{name}`", self.file);
         let member = self.archive.by_index(index).map_err(|error| unreadable(&label, error))?;
@@ -51,7 +51,7 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// Reads the array of this name, which has to be there.
-    pub fn required_array(&mut self, name: &str) -> Result<Array, Error> {
+    pub(crate) fn required_array(&mut self, name: &str) -> Result<Array, Error> {
         self.array(name)?.ok_or_else(|| {
             let names = match self.names() {
                 names if names.is_empty() => "it holds no arrays".to_owned(),

@@ -70,7 +70,7 @@ const MAX_TRIALS: usize = 1_000_000;
 const MAX_TRIAL: usize = 1_000_000_000;
 
 /// The policy that all others are measured by.
-pub const UNIFORM: &str = "uniform";
+pub(crate) const UNIFORM: &str = "uniform";
 
 impl Experiment {
     /// Whether the problem and the policy of a trial are among those asked for, whatever its number: a folder may hold

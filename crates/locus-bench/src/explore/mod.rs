@@ -46,9 +46,6 @@ use crate::report::EXPLORE_FOLDER;
 use crate::trial::{Stop, TrialId, run_trial, sequence_seed};
 
 use draws::{Ending, Look, Seen, Spread};
-pub use modes::{Mode, humps, modes};
-pub use record::{EXPLORE_FILE, HISTOGRAMS_FILE, STATISTICS_FILE};
-pub use subject::JUDGING_DRAWS;
 use subject::{FirstMistakes, Kind, best_action};
 use watched::{Purpose, Watched};
 

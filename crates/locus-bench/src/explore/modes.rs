@@ -24,7 +24,7 @@ const MAX_CELLS: f64 = 4096.0;
 
 /// A hump of a sample's density.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mode {
+pub(super) struct Mode {
     /// Where the density is highest.
     pub place: f64,
     /// The part of the sample that lies between the valleys around it.
@@ -32,12 +32,12 @@ pub struct Mode {
 }
 
 /// The modes of a sample of finite numbers, from the lowest place up; none of an empty one. What it finds is seldom chance.
-pub fn modes(sample: &[f64]) -> Vec<Mode> {
+pub(super) fn modes(sample: &[f64]) -> Vec<Mode> {
     find(sample, STANDARD_ERRORS)
 }
 
 /// The same without asking whether chance made the valleys. It misses little.
-pub fn humps(sample: &[f64]) -> Vec<Mode> {
+pub(super) fn humps(sample: &[f64]) -> Vec<Mode> {
     find(sample, 0.0)
 }
 

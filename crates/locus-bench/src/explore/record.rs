@@ -15,11 +15,11 @@ use crate::record::{RunFile, parse_format, read_run, replace_file, sequence_chec
 use crate::report::{EXPLORE_FOLDER, EXPLORE_WORDS};
 
 /// What was looked at, within OUT/explore.
-pub const EXPLORE_FILE: &str = "explore.json";
+const EXPLORE_FILE: &str = "explore.json";
 /// Means, spreads and modes of every look, within OUT/explore.
-pub const STATISTICS_FILE: &str = "statistics.csv";
+pub(super) const STATISTICS_FILE: &str = "statistics.csv";
 /// Histograms of every look, within OUT/explore.
-pub const HISTOGRAMS_FILE: &str = "histograms.csv";
+pub(super) const HISTOGRAMS_FILE: &str = "histograms.csv";
 
 /// The format that is written; older and equal ones are read.
 const FORMAT: u32 = 1;

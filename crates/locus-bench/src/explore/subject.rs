@@ -12,7 +12,7 @@ use super::watched::Purpose;
 use crate::problem::{Round, Sequence};
 
 /// Draws by which a policy's mean reward of a context is judged.
-pub const JUDGING_DRAWS: usize = 20;
+pub(super) const JUDGING_DRAWS: usize = 20;
 /// Contexts that are drawn for in one call, so that intermediate numbers stay few.
 const CONTEXTS_AT_A_TIME: usize = 50;
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use locus::Shape;
 
 use super::draws::View;
+use super::record::{HISTOGRAMS_FILE, STATISTICS_FILE};
 use super::*;
 use crate::problem;
 use crate::report::tests::labels_stay_apart;

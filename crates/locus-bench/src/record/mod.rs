@@ -31,7 +31,8 @@ pub(crate) use run_file::{parse_format, sequence_checksum};
 pub use selection::Selection;
 pub use trials::{COLUMNS, Measured, TrialRow, read_readable_trials, read_trials};
 pub(crate) use trials::{Trials, read_all_trials};
-pub use worker::{Worker, worker};
+pub use worker::Worker;
+pub(crate) use worker::worker;
 
 /// The file with one row for each trial, within OUT.
 pub const TRIALS_FILE: &str = "trials.csv";

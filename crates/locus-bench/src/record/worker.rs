@@ -18,7 +18,7 @@ pub enum Worker {
 }
 
 /// Who writes to the folder `out` now.
-pub fn worker(out: &Path) -> Worker {
+pub(crate) fn worker(out: &Path) -> Worker {
     let lock = out.join(super::LOCK_FILE);
     // Whoever writes has made the file.
     if lock.try_exists().is_ok_and(|exists| !exists) {

@@ -122,7 +122,7 @@ pub(super) fn overall(paired: &[Paired]) -> Option<PairedOverall> {
 
 /// The ranks of policies over problems, and which of them can be told apart.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ranking {
+pub(super) struct Ranking {
     /// Policies and their mean ranks, best first.
     pub policies: Vec<(String, f64)>,
     /// On how many problems.
@@ -179,7 +179,7 @@ impl Ranking {
     }
 
     /// The longest runs of policies, by place, that cannot be told apart.
-    pub fn cliques(&self) -> Vec<(usize, usize)> {
+    pub(super) fn cliques(&self) -> Vec<(usize, usize)> {
         let mut cliques: Vec<(usize, usize)> = Vec::new();
         for start in 0..self.policies.len() {
             let is_near =

@@ -18,7 +18,7 @@ mod figures;
 mod look;
 mod page;
 mod pairs;
-pub mod svg;
+pub(crate) mod svg;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,9 @@ use crate::summary::{Metric, NO_UNIFORM, Table};
 
 use collect::{Group, RunFolder, collect};
 pub use collect::{OF_FOLDER, compared_trials};
+use compare::Ranking;
 use compare::Values;
-pub use compare::{CONFIDENCE, Paired, PairedOverall, Ranking};
+pub use compare::{CONFIDENCE, Paired, PairedOverall};
 use curves::{Curves, Unreadable};
 pub(crate) use figures::cut;
 use figures::{Figure, Scene};
@@ -44,11 +45,11 @@ pub use pairs::{Down, PairedLine, Pairs};
 /// The page, within OUT.
 pub const REPORT_FILE: &str = "report.html";
 /// The folder of the figures, within OUT.
-pub const FIGURES_FOLDER: &str = "figures";
+const FIGURES_FOLDER: &str = "figures";
 /// The folder of pictures that `locus explore` writes, within OUT.
-pub const EXPLORE_FOLDER: &str = "explore";
+pub(crate) const EXPLORE_FOLDER: &str = "explore";
 /// What `locus explore` says of its pictures in numbers, within its folder.
-pub const EXPLORE_WORDS: &str = "summary.txt";
+pub(crate) const EXPLORE_WORDS: &str = "summary.txt";
 /// How to mend what is damaged there.
 const EXPLORE_AGAIN: &str = "`locus explore` with the same --out writes it anew";
 

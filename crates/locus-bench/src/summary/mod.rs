@@ -28,7 +28,8 @@ pub(crate) use statistics::{mean, quantile, ranks};
 pub use table::{Cell, PolicyLine, Table};
 pub(crate) use table::{NO_UNIFORM, common_trials, with_uniform};
 pub(crate) use text::aligned;
-pub use work::{interventions, seconds_in_words};
+pub(crate) use work::interventions;
+pub use work::seconds_in_words;
 
 /// What to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,7 +129,7 @@ impl Table {
 }
 
 /// Writes the tables of all metrics, what the trials took and where guards stepped in to `summary.md` in the folder `out`, and returns where that is.
-pub fn write_summary(out: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn write_summary(out: &Path) -> Result<PathBuf, Error> {
     let rows = read_trials(out)?;
     let mut page = String::from("# Summary\n");
     for metric in Metric::ALL {

@@ -24,7 +24,7 @@ struct Guarded {
 /// One sentence for each policy in whose trials a guard changed a number so that training could go on.
 ///
 /// Trials of versions that did not count them are left out.
-pub fn interventions(rows: &[TrialRow]) -> Vec<String> {
+pub(crate) fn interventions(rows: &[TrialRow]) -> Vec<String> {
     let mut policies: BTreeMap<&str, BTreeMap<&str, Guarded>> = BTreeMap::new();
     for row in rows {
         let Some(number) = row.outcome.as_ref().ok().and_then(|measured| measured.interventions) else {

@@ -35,7 +35,7 @@ use sources::{Bases, Recipe, Source};
 use web::Web;
 
 /// Neither a download nor a file that is unpacked from one may be larger. The largest, the census, has about a third of it.
-pub const MAX_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Sees what happens while files are fetched, and waits when it is time to.
 pub trait Watcher {

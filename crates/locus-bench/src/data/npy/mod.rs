@@ -88,7 +88,7 @@ pub fn read_npy_u32(mut input: impl Read, file: &str) -> Result<Vec<u32>, Error>
 }
 
 /// The sizes of the floating-point array that `input` holds, from its header alone.
-pub fn read_npy_shape(mut input: impl Read, file: &str) -> Result<Vec<usize>, Error> {
+pub(crate) fn read_npy_shape(mut input: impl Read, file: &str) -> Result<Vec<usize>, Error> {
     Ok(header::read(&mut input, file, Family::Real)?.shape)
 }
 
@@ -125,7 +125,11 @@ pub fn write_npy<T: Element>(output: impl Write, values: &[T]) -> io::Result<()>
 
 /// Writes a two-dimensional array, given row after row, that `numpy.load` reads. The rows have `n_columns` values
 /// each; what is left over at the end is an error.
-pub fn write_npy_rows<T: Element>(output: impl Write, n_columns: usize, values: &[T]) -> io::Result<()> {
+pub(crate) fn write_npy_rows<T: Element>(
+    output: impl Write,
+    n_columns: usize,
+    values: &[T],
+) -> io::Result<()> {
     match values.len().checked_rem(n_columns) {
         Some(0) => write_array(output, &[values.len() / n_columns, n_columns], values),
         _ => {

@@ -7,19 +7,19 @@ use crate::error::ErrorKind;
 
 /// A column of text: a code for every row, and what the codes mean.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CategoryColumn {
+pub(crate) struct CategoryColumn {
     codes: Codes,
     categories: Vec<String>,
 }
 
 impl CategoryColumn {
     /// The different texts of the column, sorted: as numbers if all of them are numbers, else by bytes.
-    pub fn categories(&self) -> &[String] {
+    pub(crate) fn categories(&self) -> &[String] {
         &self.categories
     }
 
     /// Which of the categories stands in this row. Panics if there is no such row.
-    pub fn code(&self, row: usize) -> usize {
+    pub(crate) fn code(&self, row: usize) -> usize {
         match &self.codes {
             Codes::U8(codes) => codes[row].into(),
             Codes::U16(codes) => codes[row].into(),

@@ -9,13 +9,13 @@ mod numbers;
 mod reader;
 mod records;
 
-pub use categories::CategoryColumn;
-pub use numbers::NumberColumn;
-pub use reader::TableReader;
+pub(crate) use categories::CategoryColumn;
+pub(crate) use numbers::NumberColumn;
+pub(crate) use reader::TableReader;
 
 /// What stands between two cells. Blanks around a cell never count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Separator {
+pub(crate) enum Separator {
     /// A comma; cells may be quoted as RFC 4180 says.
     Comma,
     /// Any number of spaces and tabs.
@@ -24,7 +24,7 @@ pub enum Separator {
 
 /// What stands in the first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Header {
+pub(crate) enum Header {
     /// A row like any other.
     Absent,
     /// The names of the columns.
@@ -35,7 +35,7 @@ pub enum Header {
 
 /// What a column is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A feature: finite numbers.
     Number,
     /// A feature: one of several categories.
@@ -51,7 +51,7 @@ pub enum Kind {
 /// A cell is missing if it is empty, `?`, `NA` (as R and pandas write it; `na` and `Na` are words) or `NaN` in
 /// any case (programs differ in how they write it, and it is no word).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub(crate) enum Missing {
     /// The row is left out, and counted.
     DropRow,
     /// It is a category like any other; among numbers it is an error.
@@ -62,29 +62,29 @@ pub enum Missing {
 
 /// The rows of a file, column by column.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub(crate) struct Table {
     /// Number of rows that were kept.
-    pub n_rows: usize,
+    pub(crate) n_rows: usize,
     /// Number of rows that were left out because a cell is missing.
-    pub n_dropped: usize,
+    pub(crate) n_dropped: usize,
     /// The columns that describe a row, in the order of the file.
-    pub features: Vec<Feature>,
+    pub(crate) features: Vec<Feature>,
     /// The classes, if a column was declared as [`Kind::Label`].
-    pub label: Option<CategoryColumn>,
+    pub(crate) label: Option<CategoryColumn>,
 }
 
 /// A column that describes a row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Feature {
+pub(crate) struct Feature {
     /// As the header says, or `column 3` (from 1) in a file without one.
-    pub name: String,
+    pub(crate) name: String,
     /// What stands in it.
-    pub values: Values,
+    pub(crate) values: Values,
 }
 
 /// What stands in a column, row by row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub(crate) enum Values {
     /// Finite numbers.
     Numbers(NumberColumn),
     /// Texts.

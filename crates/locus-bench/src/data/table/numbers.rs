@@ -2,7 +2,7 @@
 
 /// A column of finite numbers, none beyond the range of `f32`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NumberColumn {
+pub(crate) struct NumberColumn {
     numbers: Numbers,
 }
 
@@ -19,7 +19,7 @@ impl NumberColumn {
     }
 
     /// The number in this row, as the file has it. Panics if there is no such row.
-    pub fn number(&self, row: usize) -> f64 {
+    pub(crate) fn number(&self, row: usize) -> f64 {
         match &self.numbers {
             Numbers::F32(numbers) => numbers[row].into(),
             Numbers::F64(numbers) => numbers[row],
@@ -27,16 +27,12 @@ impl NumberColumn {
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
         match &self.numbers {
             Numbers::F32(numbers) => numbers.len(),
             Numbers::F64(numbers) => numbers.len(),
         }
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Adds the number of the next row.

@@ -12,14 +12,14 @@ use crate::Error;
 use crate::error::ErrorKind;
 
 /// A table about to be read: the header is known, the rows are not.
-pub struct TableReader<R> {
+pub(crate) struct TableReader<R> {
     records: Records<R>,
     names: Option<Vec<String>>,
 }
 
 impl<R: Read> TableReader<R> {
     /// Reads the header. `file` is what messages call the input.
-    pub fn new(input: R, file: &str, separator: Separator, header: Header) -> Result<Self, Error> {
+    pub(crate) fn new(input: R, file: &str, separator: Separator, header: Header) -> Result<Self, Error> {
         let mut records = Records::new(input, file, separator);
         let mut names = None;
         if header != Header::Absent {
@@ -36,12 +36,12 @@ impl<R: Read> TableReader<R> {
     }
 
     /// The names of the columns; empty for a file without them.
-    pub fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         self.names.as_deref().unwrap_or_default()
     }
 
     /// Reads all rows; `kinds` declares every column.
-    pub fn read(mut self, kinds: &[Kind], missing: Missing) -> Result<Table, Error> {
+    pub(crate) fn read(mut self, kinds: &[Kind], missing: Missing) -> Result<Table, Error> {
         let mut columns: Vec<_> = kinds.iter().map(|&kind| ColumnBuilder::new(kind)).collect();
         let (mut n_rows, mut n_dropped) = (0, 0);
         let mut record = ByteRecord::new();
@@ -92,7 +92,7 @@ impl<R: Read> TableReader<R> {
 
     /// Reads all rows for what their columns are: [`Kind::Number`] if every cell that is not missing is a
     /// number, else [`Kind::Category`]. Keeps nothing; the file is opened again to be read.
-    pub fn detect(mut self) -> Result<Vec<Kind>, Error> {
+    pub(crate) fn detect(mut self) -> Result<Vec<Kind>, Error> {
         let mut kinds = vec![Kind::Number; self.names().len()];
         let mut n_rows = 0;
         let mut record = ByteRecord::new();

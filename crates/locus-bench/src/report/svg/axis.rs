@@ -2,7 +2,7 @@
 
 /// How distances along an axis grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub(crate) enum Scale {
     /// Equal differences are equally far.
     Linear,
     /// Equal factors are equally far; for positive numbers.
@@ -11,22 +11,22 @@ pub enum Scale {
 
 /// One edge of a panel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// What is measured, with its unit.
-    pub label: String,
+    pub(crate) label: String,
     /// Where the axis begins.
-    pub low: f64,
+    pub(crate) low: f64,
     /// Where it ends.
-    pub high: f64,
+    pub(crate) high: f64,
     /// What lies between.
-    pub scale: Scale,
+    pub(crate) scale: Scale,
     /// Places and what is written there.
-    pub ticks: Vec<(f64, String)>,
+    pub(crate) ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
     /// From `low` to `high`, with about five ticks. An empty or unordered range is widened.
-    pub fn linear(label: &str, low: f64, high: f64) -> Self {
+    pub(crate) fn linear(label: &str, low: f64, high: f64) -> Self {
         let (low, high) = ordered(low, high);
         let step = nice_step((high - low) / 5.0);
         let decimals = (-step.log10().floor()).max(0.0) as usize;
@@ -39,15 +39,8 @@ impl Axis {
         Self { label: label.to_owned(), low, high, scale: Scale::Linear, ticks: ticks.collect() }
     }
 
-    /// The same range, moved out to the next ticks.
-    pub fn rounded(label: &str, low: f64, high: f64) -> Self {
-        let (low, high) = ordered(low, high);
-        let step = nice_step((high - low) / 5.0);
-        Self::linear(label, (low / step).floor() * step, (high / step).ceil() * step)
-    }
-
     /// From `low` to `high`, both positive, with ticks at powers of ten, and between them where there would be fewer than three.
-    pub fn log(label: &str, low: f64, high: f64) -> Self {
+    pub(crate) fn log(label: &str, low: f64, high: f64) -> Self {
         let [low, high] = [low, high].map(|end| end.clamp(1.0 / FARTHEST, FARTHEST));
         let low = if low.is_nan() { 1.0 } else { low };
         let high = if high > low * (1.0 + 1e-12) { high } else { low * 10.0 };
@@ -67,21 +60,21 @@ impl Axis {
     }
 
     /// One place for each name, at 0, 1, 2, … with half a place on either side.
-    pub fn names<S: AsRef<str>>(label: &str, names: &[S]) -> Self {
+    pub(crate) fn names<S: AsRef<str>>(label: &str, names: &[S]) -> Self {
         let ticks = names.iter().enumerate().map(|(place, name)| (place as f64, name.as_ref().to_owned()));
         let high = names.len().max(1) as f64 - 0.5;
         Self { label: label.to_owned(), low: -0.5, high, scale: Scale::Linear, ticks: ticks.collect() }
     }
 
     /// The same without what is written at the ticks.
-    pub fn unlabeled(mut self) -> Self {
+    pub(crate) fn unlabeled(mut self) -> Self {
         self.label.clear();
         self.ticks.iter_mut().for_each(|(_, text)| text.clear());
         self
     }
 
     /// Where a value lies, 0 at the beginning of the axis and 1 at its end; outside of it below 0 or above 1.
-    pub fn place(&self, value: f64) -> f64 {
+    pub(crate) fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log if value > 0.0 => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),

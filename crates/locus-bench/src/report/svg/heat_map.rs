@@ -9,7 +9,7 @@ const SHADES: usize = 40;
 
 /// Cells between edges, with a number each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HeatMap {
+pub(crate) struct HeatMap {
     x_edges: Vec<f64>,
     y_edges: Vec<f64>,
     /// Column by column, from the lowest row up.
@@ -24,7 +24,7 @@ impl HeatMap {
     /// # Panics
     ///
     /// Where there are not as many values as cells, or edges do not ascend.
-    pub fn new(x_edges: Vec<f64>, y_edges: Vec<f64>, values: Vec<f64>) -> Self {
+    pub(crate) fn new(x_edges: Vec<f64>, y_edges: Vec<f64>, values: Vec<f64>) -> Self {
         let cells = |edges: &[f64]| edges.len().saturating_sub(1);
         assert_eq!(values.len(), cells(&x_edges) * cells(&y_edges), "as many values as cells");
         for edges in [&x_edges, &y_edges] {
@@ -35,13 +35,8 @@ impl HeatMap {
     }
 
     /// The same with the darkest shade at `max`, so that several maps share one bar.
-    pub fn with_max(self, max: f64) -> Self {
+    pub(crate) fn with_max(self, max: f64) -> Self {
         Self { max, ..self }
-    }
-
-    /// The number of the darkest shade.
-    pub fn max(&self) -> f64 {
-        self.max
     }
 
     pub(super) fn draw(&self, canvas: &mut Canvas, at: impl Fn(f64, f64) -> (f64, f64)) {
@@ -79,7 +74,7 @@ impl HeatMap {
     }
 
     /// What the shades stand for: a bar with ticks on its right and `label` above it.
-    pub fn color_bar(&self, canvas: &mut Canvas, area: Area, label: &str) {
+    pub(crate) fn color_bar(&self, canvas: &mut Canvas, area: Area, label: &str) {
         let step = area.height / SHADES as f64;
         canvas.raw("<g shape-rendering=\"crispEdges\">\n");
         for level in 1..=SHADES {
@@ -113,7 +108,7 @@ impl HeatMap {
 }
 
 /// A shade from light (0) to dark (1), its lightness falling all the way.
-pub fn shade(part: f64) -> String {
+pub(crate) fn shade(part: f64) -> String {
     const STOPS: [(u8, u8, u8); 6] =
         [(247, 246, 210), (199, 226, 174), (110, 190, 175), (40, 136, 172), (32, 78, 140), (12, 22, 70)];
     let place = part.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;

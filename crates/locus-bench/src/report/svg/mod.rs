@@ -1,26 +1,8 @@
 //! Pictures as SVG: a canvas, axes, and panels of lines, bands, boxes and heat maps.
 //!
 //! A small layer of our own, since what a benchmark shows is known: few kinds of marks, many panels, text that must
-//! not collide. Positions are pixels from the top left corner. A [`Canvas`] collects marks and remembers where its
-//! text lies; a [`Panel`] maps data to pixels.
-//!
-//! ```
-//! use locus_bench::report::svg::{Area, Axis, Canvas, HeatMap, Panel};
-//!
-//! let mut canvas = Canvas::new("counts", 400.0, 300.0, "Draws over steps");
-//! let panel = Panel {
-//!     area: Area { x: 60.0, y: 30.0, width: 260.0, height: 210.0 },
-//!     title: "Eat".to_owned(),
-//!     x: Axis::linear("step", 0.0, 2.0),
-//!     y: Axis::linear("mean reward", -10.0, 10.0),
-//! };
-//! let map = HeatMap::new(vec![0.0, 1.0, 2.0], vec![-10.0, 0.0, 10.0], vec![3.0, 1.0, 0.0, 4.0]);
-//! panel.heat_map(&mut canvas, &map);
-//! panel.frame(&mut canvas);
-//! map.color_bar(&mut canvas, Area { x: 335.0, y: 30.0, width: 12.0, height: 210.0 }, "draws");
-//! let picture: String = canvas.finish();
-//! assert!(picture.starts_with("<svg "));
-//! ```
+//! not collide. Positions are pixels from the top left corner. A [`Canvas`] collects marks; a [`Panel`]
+//! maps data to pixels.
 
 mod axis;
 mod heat_map;
@@ -29,52 +11,52 @@ mod text;
 
 use std::fmt::Write;
 
-pub use axis::{Axis, Scale};
-pub use heat_map::{HeatMap, shade};
-pub use panel::{BoxSummary, Panel};
+pub(crate) use axis::Axis;
+pub(crate) use heat_map::{HeatMap, shade};
+pub(crate) use panel::{BoxSummary, Panel};
 pub(crate) use text::FONTS;
 #[cfg(test)]
-pub(crate) use text::text_area;
-pub use text::text_width;
+pub(crate) use text::tests::text_area;
+pub(crate) use text::text_width;
 
 /// The color of text and axes.
-pub const INK: &str = "#222222";
+pub(crate) const INK: &str = "#222222";
 /// The color of what stands back: grids, secondary text.
-pub const FAINT: &str = "#767676";
+pub(crate) const FAINT: &str = "#767676";
 /// The color of lines that guide the eye.
-pub const GRID: &str = "#e3e3e3";
+pub(crate) const GRID: &str = "#e3e3e3";
 
 /// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Area {
+pub(crate) struct Area {
     /// Left edge.
-    pub x: f64,
+    pub(crate) x: f64,
     /// Upper edge.
-    pub y: f64,
+    pub(crate) y: f64,
     /// From left to right.
-    pub width: f64,
+    pub(crate) width: f64,
     /// From top to bottom.
-    pub height: f64,
+    pub(crate) height: f64,
 }
 
 impl Area {
     /// Right edge.
-    pub fn right(&self) -> f64 {
+    pub(crate) fn right(&self) -> f64 {
         self.x + self.width
     }
 
     /// Lower edge.
-    pub fn bottom(&self) -> f64 {
+    pub(crate) fn bottom(&self) -> f64 {
         self.y + self.height
     }
 
     /// Whether the two share more than an edge.
-    pub fn overlaps(&self, other: &Self) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.x < other.right() && other.x < self.right() && self.y < other.bottom() && other.y < self.bottom()
     }
 
     /// Whether `other` lies within, edges included.
-    pub fn contains(&self, other: &Self) -> bool {
+    pub(crate) fn contains(&self, other: &Self) -> bool {
         self.x <= other.x
             && self.y <= other.y
             && other.right() <= self.right()
@@ -84,18 +66,18 @@ impl Area {
 
 /// How a line is drawn. Dashes tell lines apart where colors do not.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stroke {
+pub(crate) struct Stroke {
     /// Any color of SVG.
-    pub color: String,
+    pub(crate) color: String,
     /// In pixels.
-    pub width: f64,
+    pub(crate) width: f64,
     /// Lengths of dashes and gaps, such as `6 3`; empty for a solid line.
-    pub dashes: &'static str,
+    pub(crate) dashes: &'static str,
 }
 
 impl Stroke {
     /// A solid line.
-    pub fn solid(color: &str, width: f64) -> Self {
+    pub(crate) fn solid(color: &str, width: f64) -> Self {
         Self { color: color.to_owned(), width, dashes: "" }
     }
 
@@ -110,7 +92,7 @@ impl Stroke {
 
 /// Which part of a text lies at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub(crate) enum Anchor {
     /// Its beginning.
     Start,
     /// Its middle.
@@ -121,42 +103,42 @@ pub enum Anchor {
 
 /// How a text is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TextStyle {
+pub(crate) struct TextStyle {
     /// In pixels.
-    pub size: f64,
+    pub(crate) size: f64,
     /// Which part lies at the position.
-    pub anchor: Anchor,
+    pub(crate) anchor: Anchor,
     /// Bold or not.
-    pub bold: bool,
+    pub(crate) bold: bool,
     /// Any color of SVG.
-    pub color: &'static str,
+    pub(crate) color: &'static str,
     /// Whether it is read from bottom to top.
-    pub upwards: bool,
+    pub(crate) upwards: bool,
 }
 
 impl TextStyle {
     /// Plain text that begins at its position.
-    pub const fn new(size: f64) -> Self {
+    pub(crate) const fn new(size: f64) -> Self {
         Self { size, anchor: Anchor::Start, bold: false, color: INK, upwards: false }
     }
 
     /// The same, anchored elsewhere.
-    pub const fn anchored(self, anchor: Anchor) -> Self {
+    pub(crate) const fn anchored(self, anchor: Anchor) -> Self {
         Self { anchor, ..self }
     }
 
     /// The same in bold.
-    pub const fn bold(self) -> Self {
+    pub(crate) const fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
     /// The same in another color.
-    pub const fn colored(self, color: &'static str) -> Self {
+    pub(crate) const fn colored(self, color: &'static str) -> Self {
         Self { color, ..self }
     }
 
     /// The same, turned by a quarter to the left.
-    pub const fn upwards(self) -> Self {
+    pub(crate) const fn upwards(self) -> Self {
         Self { upwards: true, ..self }
     }
 }
@@ -164,7 +146,7 @@ impl TextStyle {
 /// The shapes that tell points apart where colors do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // The names say it.
-pub enum Marker {
+pub(crate) enum Marker {
     Circle,
     Square,
     Diamond,
@@ -176,7 +158,7 @@ pub enum Marker {
 
 impl Marker {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Circle,
         Self::Square,
         Self::TriangleUp,
@@ -189,7 +171,7 @@ impl Marker {
 
 /// A picture that is being drawn.
 #[derive(Clone, Debug)]
-pub struct Canvas {
+pub(crate) struct Canvas {
     id: String,
     width: f64,
     height: f64,
@@ -197,12 +179,11 @@ pub struct Canvas {
     description: String,
     body: String,
     n_clips: usize,
-    labels: Vec<(String, Area)>,
 }
 
 impl Canvas {
     /// An empty picture. `id` keeps its parts apart from those of other pictures on one page: letters, digits, `-`.
-    pub fn new(id: &str, width: f64, height: f64, title: &str) -> Self {
+    pub(crate) fn new(id: &str, width: f64, height: f64, title: &str) -> Self {
         Self {
             id: id.to_owned(),
             width,
@@ -211,32 +192,21 @@ impl Canvas {
             description: String::new(),
             body: String::new(),
             n_clips: 0,
-            labels: Vec::new(),
         }
     }
 
     /// Says in words what the picture shows; a report puts them below it.
-    pub fn describe(&mut self, description: &str) {
+    pub(crate) fn describe(&mut self, description: &str) {
         self.description = description.to_owned();
     }
 
-    /// The whole picture.
-    pub fn area(&self) -> Area {
-        Area { x: 0.0, y: 0.0, width: self.width, height: self.height }
-    }
-
-    /// Every text so far and the room that it takes.
-    pub fn labels(&self) -> &[(String, Area)] {
-        &self.labels
-    }
-
     /// A straight line.
-    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &Stroke) {
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &Stroke) {
         self.polyline(&[from, to], stroke);
     }
 
     /// A line through points. Nothing is drawn of fewer than two.
-    pub fn polyline(&mut self, points: &[(f64, f64)], stroke: &Stroke) {
+    pub(crate) fn polyline(&mut self, points: &[(f64, f64)], stroke: &Stroke) {
         if points.len() > 1 {
             let _ =
                 writeln!(self.body, "<path d=\"{}\" fill=\"none\" {}/>", path(points), stroke.attributes());
@@ -244,7 +214,7 @@ impl Canvas {
     }
 
     /// A filled shape without an outline.
-    pub fn polygon(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
+    pub(crate) fn polygon(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
         if points.len() > 2 {
             let (path, fill, opacity) = (path(points), escaped(fill), short(opacity));
             let _ = writeln!(self.body, "<path d=\"{path}z\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/>");
@@ -252,7 +222,7 @@ impl Canvas {
     }
 
     /// A rectangle, filled or not (`none`), outlined or not.
-    pub fn rect(&mut self, area: Area, fill: &str, outline: Option<&Stroke>) {
+    pub(crate) fn rect(&mut self, area: Area, fill: &str, outline: Option<&Stroke>) {
         let outline = outline.map(|stroke| format!(" {}", stroke.attributes())).unwrap_or_default();
         let [x, y, width, height] = [area.x, area.y, area.width, area.height].map(short);
         let fill = escaped(fill);
@@ -263,7 +233,7 @@ impl Canvas {
     }
 
     /// A point.
-    pub fn marker(&mut self, (x, y): (f64, f64), marker: Marker, size: f64, color: &str) {
+    pub(crate) fn marker(&mut self, (x, y): (f64, f64), marker: Marker, size: f64, color: &str) {
         let r = size / 2.0;
         let polygon = |points: &[(f64, f64)]| {
             path(&points.iter().map(|(dx, dy)| (x + dx * r, y + dy * r)).collect::<Vec<_>>())
@@ -297,11 +267,10 @@ impl Canvas {
     }
 
     /// A text whose base line goes through the position.
-    pub fn text(&mut self, (x, y): (f64, f64), text: &str, style: TextStyle) {
+    pub(crate) fn text(&mut self, (x, y): (f64, f64), text: &str, style: TextStyle) {
         if text.is_empty() {
             return;
         }
-        self.labels.push((text.to_owned(), text::text_area((x, y), text, &style)));
         let anchor = match style.anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -320,7 +289,7 @@ impl Canvas {
     }
 
     /// What `draw` draws, cut off at the edges of `area`.
-    pub fn clipped(&mut self, area: Area, draw: impl FnOnce(&mut Self)) {
+    pub(crate) fn clipped(&mut self, area: Area, draw: impl FnOnce(&mut Self)) {
         let name = format!("{}-clip-{}", self.id, self.n_clips);
         self.n_clips += 1;
         let _ = write!(self.body, "<clipPath id=\"{name}\">");
@@ -336,7 +305,7 @@ impl Canvas {
     }
 
     /// The SVG document.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         let [width, height] = [self.width, self.height].map(short);
         let (id, title) = (escaped(&self.id), escaped(&self.title));
         let description = match self.description.as_str() {
@@ -369,7 +338,7 @@ fn short(number: f64) -> String {
 }
 
 /// Text as the content or an attribute of SVG and HTML. Control characters, which neither allows, are left out.
-pub fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

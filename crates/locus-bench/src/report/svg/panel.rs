@@ -5,33 +5,33 @@ use crate::summary::quantile;
 
 /// A plot on a canvas. Draw its data first and its frame last, or the frame first where a grid should lie below.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// Where the data lie; titles, ticks and labels stand around it.
-    pub area: Area,
+    pub(crate) area: Area,
     /// Stands above, in bold.
-    pub title: String,
+    pub(crate) title: String,
     /// From left to right.
-    pub x: Axis,
+    pub(crate) x: Axis,
     /// From bottom to top.
-    pub y: Axis,
+    pub(crate) y: Axis,
 }
 
 /// What a box plot shows of a sample.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BoxSummary {
+pub(crate) struct BoxSummary {
     /// Lower quartile, median, upper quartile.
-    pub quartiles: [f64; 3],
+    pub(crate) quartiles: [f64; 3],
     /// The farthest numbers within 1.5 × the box's length of it.
-    pub whiskers: [f64; 2],
+    pub(crate) whiskers: [f64; 2],
     /// The numbers beyond.
-    pub outliers: Vec<f64>,
+    pub(crate) outliers: Vec<f64>,
     /// The mean.
-    pub mean: f64,
+    pub(crate) mean: f64,
 }
 
 impl BoxSummary {
     /// `None` for an empty sample. Quartiles lie between order statistics, linearly.
-    pub fn of(sample: &[f64]) -> Option<Self> {
+    pub(crate) fn of(sample: &[f64]) -> Option<Self> {
         let mut sorted: Vec<f64> = sample.to_vec();
         sorted.sort_by(f64::total_cmp);
         if sorted.is_empty() {
@@ -54,7 +54,7 @@ const TITLE_TEXT: TextStyle = TextStyle::new(13.0).bold();
 
 impl Panel {
     /// Where a point of the data lies on the canvas.
-    pub fn at(&self, x: f64, y: f64) -> (f64, f64) {
+    pub(crate) fn at(&self, x: f64, y: f64) -> (f64, f64) {
         (
             self.area.x + self.area.width * self.x.place(x),
             self.area.bottom() - self.area.height * self.y.place(y),
@@ -62,7 +62,7 @@ impl Panel {
     }
 
     /// Lines across at the ticks of the vertical axis, and down at those of the horizontal one.
-    pub fn grid(&self, canvas: &mut Canvas) {
+    pub(crate) fn grid(&self, canvas: &mut Canvas) {
         let faint = Stroke::solid(GRID, 1.0);
         for (value, _) in &self.y.ticks {
             let (_, y) = self.at(self.x.low, *value);
@@ -75,7 +75,7 @@ impl Panel {
     }
 
     /// Frame, title, ticks and the names of the axes. A tick whose text would touch the one before it has none.
-    pub fn frame(&self, canvas: &mut Canvas) {
+    pub(crate) fn frame(&self, canvas: &mut Canvas) {
         let Area { x: left, y: top, width, height } = self.area;
         let bottom = self.area.bottom();
         canvas.rect(self.area, "none", Some(&Stroke::solid(FAINT, 1.0)));
@@ -108,13 +108,13 @@ impl Panel {
     }
 
     /// A line through data, cut off at the frame.
-    pub fn line(&self, canvas: &mut Canvas, points: &[(f64, f64)], stroke: &Stroke) {
+    pub(crate) fn line(&self, canvas: &mut Canvas, points: &[(f64, f64)], stroke: &Stroke) {
         let places: Vec<_> = points.iter().map(|&(x, y)| self.at(x, y)).collect();
         canvas.clipped(self.area, |canvas| canvas.polyline(&places, stroke));
     }
 
     /// The room between two lines over the same places: (x, low, high).
-    pub fn band(&self, canvas: &mut Canvas, points: &[(f64, f64, f64)], color: &str, opacity: f64) {
+    pub(crate) fn band(&self, canvas: &mut Canvas, points: &[(f64, f64, f64)], color: &str, opacity: f64) {
         let upper = points.iter().map(|&(x, _, high)| self.at(x, high));
         let lower = points.iter().rev().map(|&(x, low, _)| self.at(x, low));
         let outline: Vec<_> = upper.chain(lower).collect();
@@ -122,7 +122,14 @@ impl Panel {
     }
 
     /// A lying box plot at height `y` of the vertical axis; `thickness` in pixels. The mean is a diamond.
-    pub fn lying_box(&self, canvas: &mut Canvas, y: f64, summary: &BoxSummary, thickness: f64, fill: &str) {
+    pub(crate) fn lying_box(
+        &self,
+        canvas: &mut Canvas,
+        y: f64,
+        summary: &BoxSummary,
+        thickness: f64,
+        fill: &str,
+    ) {
         let at = |value: f64| self.at(value, y);
         let (_, middle) = at(summary.mean);
         let ink = Stroke::solid(INK, 1.0);
@@ -144,7 +151,7 @@ impl Panel {
     }
 
     /// The cells of a heat map, cut off at the frame.
-    pub fn heat_map(&self, canvas: &mut Canvas, map: &HeatMap) {
+    pub(crate) fn heat_map(&self, canvas: &mut Canvas, map: &HeatMap) {
         canvas.clipped(self.area, |canvas| map.draw(canvas, |x, y| self.at(x, y)));
     }
 }

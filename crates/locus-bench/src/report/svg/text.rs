@@ -1,7 +1,5 @@
 //! How wide a text is, in the font that comes along: what keeps labels from running into each other.
 
-use super::{Anchor, Area, TextStyle};
-
 /// Roboto, regular and bold: the letters that reports need (see `fonts/README.md`).
 pub(crate) const FONTS: [(&str, &[u8]); 2] = [
     ("400", include_bytes!("../fonts/Roboto-Regular.ttf")),
@@ -21,12 +19,9 @@ const WIDTHS: [u16; 95] = [
 const OTHER_WIDTH: u16 = 1344;
 /// No bold letter but the hyphen is wider than this, times the regular one, over a word.
 const BOLD: f64 = 1.06;
-/// How far letters reach above and below the base line, as a part of their size.
-const ABOVE: f64 = 0.74;
-const BELOW: f64 = 0.21;
 
 /// The width of a text of this size, in pixels; of bold text, an upper bound.
-pub fn text_width(text: &str, size: f64, bold: bool) -> f64 {
+pub(crate) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
     let width = |letter: char| {
         let place = (letter as usize).wrapping_sub(32);
         f64::from(WIDTHS.get(place).copied().unwrap_or(OTHER_WIDTH))
@@ -35,19 +30,29 @@ pub fn text_width(text: &str, size: f64, bold: bool) -> f64 {
     units / 2048.0 * size * if bold { BOLD } else { 1.0 }
 }
 
-/// The room that a text takes.
-pub(crate) fn text_area((x, y): (f64, f64), text: &str, style: &TextStyle) -> Area {
-    let width = text_width(text, style.size, style.bold);
-    let before = match style.anchor {
-        Anchor::Start => 0.0,
-        Anchor::Middle => width / 2.0,
-        Anchor::End => width,
-    };
-    let (above, height) = (ABOVE * style.size, (ABOVE + BELOW) * style.size);
-    if style.upwards {
-        // The text runs up from its beginning, with its upper side to the left.
-        Area { x: x - above, y: y - (width - before), width: height, height: width }
-    } else {
-        Area { x: x - before, y: y - above, width, height }
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::{Anchor, Area, TextStyle};
+    use super::text_width;
+
+    /// How far letters reach above and below the base line, as a part of their size.
+    const ABOVE: f64 = 0.74;
+    const BELOW: f64 = 0.21;
+
+    /// The room that a text takes.
+    pub(crate) fn text_area((x, y): (f64, f64), text: &str, style: &TextStyle) -> Area {
+        let width = text_width(text, style.size, style.bold);
+        let before = match style.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => width / 2.0,
+            Anchor::End => width,
+        };
+        let (above, height) = (ABOVE * style.size, (ABOVE + BELOW) * style.size);
+        if style.upwards {
+            // The text runs up from its beginning, with its upper side to the left.
+            Area { x: x - above, y: y - (width - before), width: height, height: width }
+        } else {
+            Area { x: x - before, y: y - above, width, height }
+        }
     }
 }
