@@ -1,6 +1,6 @@
 //! Files that are made here: written under a temporary name beside their place, and put there once they are whole.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -35,17 +35,25 @@ impl TemporaryFile {
     pub(super) fn create(target: &Path) -> Result<Self, Error> {
         static N_CREATED: AtomicUsize = AtomicUsize::new(0);
         remove_left_over(target);
-        let number = N_CREATED.fetch_add(1, Ordering::Relaxed);
-        let mut name = target.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}-{number}.tmp", process::id()));
-        let path = target.with_file_name(name);
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
-        let file = file.map_err(|cause| ErrorKind::OutFile { doing: "create", path: path.clone(), cause })?;
-        // Windows lets nobody read a locked file, so that it could not be unpacked. Some file systems have no locks.
-        if cfg!(unix) {
-            let _ = file.try_lock();
+        loop {
+            let number = N_CREATED.fetch_add(1, Ordering::Relaxed);
+            let mut name = target.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".{}-{number}.tmp", process::id()));
+            let path = target.with_file_name(name);
+            let file = match File::create_new(&path) {
+                Ok(file) => file,
+                // Of a process with the same number, on another machine or long ago.
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(cause) => return Err(ErrorKind::OutFile { doing: "create", path, cause }.into()),
+            };
+            // Windows lets nobody read a locked file, so that it could not be unpacked. Some file systems have no locks.
+            let is_removed =
+                cfg!(unix) && (matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !path.exists());
+            // Another process may have taken it for a leftover before it was locked.
+            if !is_removed {
+                return Ok(Self { path, file });
+            }
         }
-        Ok(Self { path, file })
     }
 
     pub(super) fn path(&self) -> &Path {
