@@ -51,8 +51,8 @@ fn main() {
             for t in rounds.clone() {
                 let (context, rewards) = (sequence.round(t).context, sequence.round(t).rewards);
                 let round = t as u64;
-                let action = ours.choose(Request { round, context }).expect("a choice").action;
-                ours.learn(Outcome { round, context, action, reward: rewards[action] }).expect("a lesson");
+                let action = ours.choose(Request::new(round, context)).expect("a choice").action;
+                ours.learn(Outcome::new(round, context, action, rewards[action])).expect("a lesson");
                 actions.push(action);
             }
         });

@@ -4,6 +4,8 @@
 //! text and ablation), normalised simple regret, and runtime. The paper calls its ± a standard error, but the
 //! size says standard deviation. Its values are of 2000 steps and 50 trials; the runtimes are of one run.
 
+use locus::PolicyText;
+
 use crate::summary::Metric;
 
 /// The eight problems, in the paper's order.
@@ -77,15 +79,20 @@ pub fn ablation_overall(policy: &str) -> Option<PaperOverall> {
     Some(PaperOverall { mean_rank, ranked: 5, ..overall(Metric::Cumulative, policy)? })
 }
 
-/// The id whose row a policy is compared with. A preset is compared too; other settings are another policy. What follows
-/// a blank tells runs apart.
+/// The id whose row a policy is compared with. A preset is compared too; other settings are another policy.
 fn policy_id(policy: &str) -> Option<&str> {
-    (!policy.contains('[')).then(|| policy.split(['@', ' ']).next().unwrap_or(policy))
+    let text = text_of(policy)?;
+    text.settings.is_empty().then_some(text.id)
 }
 
 /// The id of a policy with whatever preset and settings, in whatever run.
 pub(crate) fn base_id(policy: &str) -> &str {
-    policy.split(['@', '[', ' ']).next().unwrap_or(policy)
+    text_of(policy).map_or(policy, |text| text.id)
+}
+
+/// The policy's text, without what follows a blank, which tells runs apart.
+fn text_of(policy: &str) -> Option<PolicyText<'_>> {
+    PolicyText::parse(policy.split(' ').next()?).ok()
 }
 
 /// The place of a problem among [`PROBLEMS`]; the part of the census counts as the census.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use locus::PolicySpec;
+use locus::{PolicySpec, Registry};
 
 use crate::Error;
 use crate::error::ErrorKind;
@@ -110,10 +110,11 @@ impl Asked {
             let (policies, problems) = (session.policies.clone(), session.problems.clone());
             return Self { policies: Some(policies), problems: Some(problems), trials };
         }
-        let suite = Suite::load(&session.suite).ok();
+        let registry = Registry::standard();
+        let suite = Suite::load(&session.suite, &registry).ok();
         let names = |specs: &[PolicySpec]| specs.iter().map(ToString::to_string).collect::<Vec<_>>();
         let policies = match argument(&session.command, "--policies") {
-            Some(list) => PolicySpec::list(list).ok().map(|specs| names(&specs)),
+            Some(list) => registry.parse_list(list).ok().map(|specs| names(&specs)),
             None => suite.as_ref().map(|suite| names(&suite.policies)),
         };
         let has_own_files = ["--csv", "--npz"].iter().any(|flag| argument(&session.command, flag).is_some());

@@ -119,7 +119,7 @@ pub fn run_trial(
         let context = known.context;
 
         let before = now();
-        let choice = policy.choose(Request { round, context }).map_err(failed)?;
+        let choice = policy.choose(Request::new(round, context)).map_err(failed)?;
         result.seconds_choosing += before.elapsed().as_secs_f64();
 
         let (n_actions, found) = (known.rewards.len(), choice.action);
@@ -130,7 +130,7 @@ pub fn run_trial(
         }
 
         let before = now();
-        let fit = policy.learn(Outcome { round, context, action: found, reward }).map_err(failed)?;
+        let fit = policy.learn(Outcome::new(round, context, found, reward)).map_err(failed)?;
         result.seconds_learning += before.elapsed().as_secs_f64();
 
         result.interventions += fit.interventions;

@@ -278,6 +278,6 @@ fn lin_full_post_holds_over_50_000_rows_of_covertype() {
     assert!(last < 0.35 && last < first, "regret {first} in the first rounds, {last} in the last");
     // It can still be saved, loaded and asked.
     let resumed = locus::load(&policy.save()).unwrap();
-    let request = Request { round: 50_000, context: sequence.round(0).context };
+    let request = Request::new(50_000, sequence.round(0).context);
     assert_eq!(resumed.choose(request).unwrap(), policy.choose(request).unwrap());
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, ensure};
-use locus::{PolicySpec, Seed};
+use locus::{PolicySpec, PolicyText, Registry, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
 use locus_bench::problem::{self, Loaded};
 use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
@@ -22,8 +22,8 @@ use crate::words::{count, rough_duration, shell_word};
 use crate::{FAILED, INTERRUPTED};
 
 /// Runs what is missing, and shows what came out.
-pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
-    let experiment = experiment(args)?;
+pub(crate) fn run(args: &BenchArgs, registry: &Registry) -> Result<u8> {
+    let experiment = experiment(args, registry)?;
     if args.dry_run {
         let estimate = experiment.estimate()?;
         print(&describe(&estimate, experiment.jobs))?;
@@ -63,25 +63,38 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
 }
 
 /// The part of a run that is asked for.
-pub(crate) fn selection(args: &SelectionArgs) -> Result<Selection> {
-    let policies = args.policies.as_deref().map_or(Ok(Vec::new()), parse_policies)?;
-    let policies: Vec<String> = policies.iter().map(PolicySpec::to_string).collect();
+pub(crate) fn selection(args: &SelectionArgs, registry: &Registry) -> Result<Selection> {
+    let list = args.policies.as_deref().map(PolicyText::split_list);
+    ensure!(list.as_ref().is_none_or(|list| !list.is_empty()), "{NO_POLICY}");
+    let policies = list.into_iter().flatten().map(|policy| recorded_name(policy, registry));
     ensure!(
         args.problems.iter().all(|name| !name.trim().is_empty()),
         "--problems names no problem; the run's summary.md has them"
     );
-    Ok(Selection { policies: each_once(&policies), problems: each_once(&args.problems) })
+    Ok(Selection {
+        policies: each_once(&policies.collect::<Result<Vec<_>>>()?),
+        problems: each_once(&args.problems),
+    })
 }
 
-fn parse_policies(text: &str) -> Result<Vec<PolicySpec>> {
-    let policies = PolicySpec::list(text)?;
-    ensure!(!policies.is_empty(), "--policies names no policy; `locus policies` lists them");
+/// A policy as records name it: in canonical form, or as it is written where the registry does not know it. A run's folder may hold policies
+/// of another version, or of another binary.
+pub(crate) fn recorded_name(policy: &str, registry: &Registry) -> Result<String> {
+    PolicyText::parse(policy)?;
+    Ok(registry.parse(policy).map_or(policy.to_owned(), |spec| spec.to_string()))
+}
+
+const NO_POLICY: &str = "--policies names no policy; `locus policies` lists them";
+
+pub(crate) fn parse_policies(text: &str, registry: &Registry) -> Result<Vec<PolicySpec>> {
+    let policies = registry.parse_list(text)?;
+    ensure!(!policies.is_empty(), "{NO_POLICY}");
     Ok(policies)
 }
 
 /// The suite with what the command line overrides, its problems loaded.
-fn experiment(args: &BenchArgs) -> Result<Experiment> {
-    let mut suite = Suite::load(&args.suite)?;
+fn experiment(args: &BenchArgs, registry: &Registry) -> Result<Experiment> {
+    let mut suite = Suite::load(&args.suite, registry)?;
     ensure!(
         args.csv.len() == args.label.len(),
         "--csv was given {} times and --label {} times, expected a label for each file",
@@ -100,7 +113,7 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
         suite.npz = args.npz.clone();
     }
     if let Some(policies) = &args.policies {
-        suite.policies = parse_policies(policies)?;
+        suite.policies = parse_policies(policies, registry)?;
     }
     let folder = args.data.folder.as_deref();
     let is_available = |name: &str| problem::is_available(name, folder).unwrap_or(false);
@@ -113,6 +126,7 @@ fn experiment(args: &BenchArgs) -> Result<Experiment> {
     let out = args.out.clone().unwrap_or_else(|| default_out(&suite.name, args, &problems));
     Ok(Experiment {
         command: command_line(),
+        registry: registry.clone(),
         problems,
         policies: suite.policies,
         trials: args.trials.unwrap_or(suite.trials),

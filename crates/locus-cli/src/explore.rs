@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
-use locus::{PolicySpec, Seed};
+use anyhow::{Context, Result};
+use locus::{PolicySpec, Registry, Seed};
 use locus_bench::explore::Exploration;
 use locus_bench::record::{TRIALS_FILE, safe_name};
 use locus_bench::suite::{CsvFile, Suite};
 
 use crate::args::ExploreArgs;
-use crate::bench::{command_line, default_jobs, load, stop_on_ctrl_c};
+use crate::bench::{command_line, default_jobs, load, parse_policies, stop_on_ctrl_c};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::{FAILED, INTERRUPTED};
 
 /// Plays the trial, and says what was seen.
-pub(crate) fn run(args: &ExploreArgs) -> Result<u8> {
-    let exploration = exploration(args)?;
+pub(crate) fn run(args: &ExploreArgs, registry: &Registry) -> Result<u8> {
+    let exploration = exploration(args, registry)?;
     exploration.check()?;
     let watcher = Arc::new(Watcher::new());
     let stop = stop_on_ctrl_c(Arc::clone(&watcher))?;
@@ -51,15 +51,14 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn exploration(args: &ExploreArgs) -> Result<Exploration> {
+fn exploration(args: &ExploreArgs, registry: &Registry) -> Result<Exploration> {
     let mut policies: Vec<PolicySpec> = Vec::new();
-    for policy in PolicySpec::list(&args.policies)? {
+    for policy in parse_policies(&args.policies, registry)? {
         // As with `locus bench`, a policy named twice plays once.
         if !policies.contains(&policy) {
             policies.push(policy);
         }
     }
-    ensure!(!policies.is_empty(), "--policies names no policy; `locus policies` lists them");
     let csv = args.csv.iter().zip(&args.label);
     let suite = Suite {
         name: "explore".to_owned(),
@@ -77,6 +76,7 @@ fn exploration(args: &ExploreArgs) -> Result<Exploration> {
     let out = args.out.clone().unwrap_or_else(|| default_out(args, problem.problem.name()));
     Ok(Exploration {
         command: command_line(),
+        registry: registry.clone(),
         problem,
         policies: suite.policies,
         seed: suite.seed,

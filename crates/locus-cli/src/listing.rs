@@ -1,7 +1,7 @@
 //! `locus problems` and `locus policies`.
 
 use anyhow::{Result, ensure};
-use locus::PolicyInfo;
+use locus::{PolicyInfo, Registry};
 use locus_bench::problem;
 
 use crate::output::print;
@@ -25,8 +25,8 @@ pub(crate) fn problems() -> Result<u8> {
 }
 
 /// Lists the policies, or those asked for, with every setting.
-pub(crate) fn policies(ids: &[String]) -> Result<u8> {
-    let all = locus::policies();
+pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
+    let all = registry.policies();
     for id in ids {
         let known: Vec<&str> = all.iter().map(|info| info.id).collect();
         ensure!(known.contains(&id.as_str()), "no policy is called `{id}`; there are {}", known.join(", "));

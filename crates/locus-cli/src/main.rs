@@ -1,74 +1,7 @@
-//! The `locus` command: arguments in, one call into the benchmark, an exit code out.
-//!
-//! Exit codes: 0 done; 1 a trial failed, or something could not be fetched or written; 2 the command, a suite or a file was not
-//! understood, and nothing was run; 130 interrupted.
-#![forbid(unsafe_code)]
+//! The `locus` command with the policies of the library.
 
-mod args;
-mod bench;
-mod data;
-mod explore;
-mod fetch;
-mod layout;
-mod listing;
-mod output;
-mod progress;
-mod report;
-mod screen;
-mod status;
-mod table;
-mod words;
-
-use std::error::Error;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
-
-use args::{Cli, Command};
-use output::{print, tell};
-
-/// A trial failed, or something could not be fetched or written.
-const FAILED: u8 = 1;
-/// The command, a suite or a file was not understood.
-const USAGE: u8 = 2;
-/// Ctrl-C, as shells report it.
-const INTERRUPTED: u8 = 130;
-
 fn main() -> ExitCode {
-    let code = match Cli::parse().command {
-        Command::Bench(args) => bench::run(&args),
-        Command::Table(args) => table::run(&args),
-        Command::Report(args) => report::run(&args),
-        Command::Status(args) => status::run(&args),
-        Command::Explore(args) => explore::run(&args),
-        Command::Problems => listing::problems(),
-        Command::Policies { ids } => listing::policies(&ids),
-        Command::Data(args) => data::run(&args),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "locus", &mut script);
-            print(&String::from_utf8_lossy(&script)).map(|()| 0)
-        }
-    };
-    match code {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            tell(&format!("error: {}", message(&error)));
-            ExitCode::from(if error.is::<output::CannotPrint>() { FAILED } else { USAGE })
-        }
-    }
-}
-
-/// The error and its causes. Errors of Locus say their causes themselves.
-fn message(error: &anyhow::Error) -> String {
-    let is_ours =
-        |cause: &(dyn Error + 'static)| cause.is::<locus_bench::Error>() || cause.is::<locus::Error>();
-    let mut words = Vec::new();
-    for cause in error.chain() {
-        words.push(cause.to_string());
-        if is_ours(cause) {
-            break;
-        }
-    }
-    words.join(": ")
+    locus_cli::main(&locus::Registry::standard())
 }

@@ -1,6 +1,7 @@
 //! `locus report`: a page over what runs left behind.
 
 use anyhow::Result;
+use locus::Registry;
 use locus_bench::report::{WrittenReport, write_report};
 
 use crate::FAILED;
@@ -10,9 +11,9 @@ use crate::output::{print, tell};
 use crate::words::count;
 
 /// Writes the report and says where it is. What could not be read is no failure: the page says it too.
-pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
-    let written = match write_report(&args.outs, args.output.as_deref(), &bench::selection(&args.selection)?)
-    {
+pub(crate) fn run(args: &ReportArgs, registry: &Registry) -> Result<u8> {
+    let selection = bench::selection(&args.selection, registry)?;
+    let written = match write_report(&args.outs, args.output.as_deref(), &selection) {
         Ok(written) => written,
         // Nothing was wrong with the command.
         Err(error) if error.is_io() => {

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
-use locus::PolicySpec;
+use locus::Registry;
 use locus_bench::record::{Selection, TrialRow, read_readable_trials};
 use locus_bench::report::{Down, OF_FOLDER, Pairs, compared_trials};
 use locus_bench::summary::{Metric, Table};
 
 use crate::args::TableArgs;
-use crate::bench::{each_once, selection};
+use crate::bench::{each_once, recorded_name, selection};
 use crate::output::{print, tell};
 
 /// Shows the means, or how all others differ from one policy; of a file with damaged lines by the rows around them.
-pub(crate) fn run(args: &TableArgs) -> Result<u8> {
-    let mut selection = selection(&args.selection)?;
+pub(crate) fn run(args: &TableArgs, registry: &Registry) -> Result<u8> {
+    let mut selection = selection(&args.selection, registry)?;
     let metric: Metric = args.metric.into();
     let text = match &args.against {
         None => Table::new(&read(&args.outs, &selection)?, metric).render(args.format.into()),
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TableArgs) -> Result<u8> {
                 Some((policy, folder)) => (policy, Some(folder)),
                 None => (&**reference, None),
             };
-            let policy = policy.parse::<PolicySpec>()?.to_string();
+            let policy = recorded_name(policy, registry)?;
             if !selection.policies.is_empty() {
                 selection.policies = each_once(&[selection.policies, vec![policy.clone()]].concat());
             }

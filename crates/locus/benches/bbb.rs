@@ -2,12 +2,14 @@
 //!
 //! A decision, and the parts of a minibatch of 512 rows, at five sizes, and at the largest once more with contexts of which 40 numbers are
 //! not 0. Each is the fastest of many, taking turns; what is left of the whole minibatch is for drawing rows from the replay, the
-//! likelihood and checks. Then: at which share of numbers that are not 0 do sparse contexts pay? Run with `taskset -c 0 cargo bench -p locus --bench bbb`.
+//! likelihood and checks. Then: at which share of numbers that are not 0 do sparse contexts pay? Run with `taskset -c 0 cargo bench -p locus-bandits --features internals --bench bbb`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::time::Instant;
 
-use locus::math::nn::{Adam, BayesMlp, BayesMlpWork, BayesStart, Input, Layout, Normals, Panel, SparseRows};
+use locus::internals::nn::{
+    Adam, BayesMlp, BayesMlpWork, BayesStart, Input, Layout, Normals, Panel, SparseRows,
+};
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 
 /// And how many numbers of a context are not 0, unless all are.
@@ -68,10 +70,10 @@ fn measure_case(shape: Shape, n_nonzero: Option<usize>) {
         let context = context(shape.n_features, n_nonzero, &mut rng);
         let start = Instant::now();
         // After the initial pulls, which cost nothing.
-        let request = Request { round: round + 1000, context: &context };
+        let request = Request::new(round + 1000, &context);
         let action = policy.choose(request).expect("a choice").action;
         fastest[0] = fastest[0].min(start.elapsed().as_secs_f64() * 1e6);
-        let outcome = Outcome { round, context: &context, action, reward: rng.normal() };
+        let outcome = Outcome::new(round, &context, action, rng.normal());
         let start = Instant::now();
         if policy.learn(outcome).expect("a lesson").minibatches > 0 {
             let whole = start.elapsed().as_secs_f64() * 1e6 / f64::from(MINIBATCHES);

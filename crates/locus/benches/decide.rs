@@ -1,12 +1,13 @@
-//! How long does a decision take, and how long a lesson?
+//! How long does a decision take, a snapshot, and learning from one outcome?
 //!
 //! Every registered policy at five sizes, after 300 observations: the fastest and the median of many calls. Run with
-//! `taskset -c 0 cargo bench -p locus --bench decide`.
+//! `taskset -c 0 cargo bench -p locus-bandits --bench decide`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
+use std::hint::black_box;
 use std::time::Instant;
 
-use locus::{Outcome, PolicySpec, Request, Seed, Shape, policies};
+use locus::{Outcome, PolicySpec, Registry, Request, Seed, Shape};
 
 const SHAPES: [Shape; 5] =
     [Shape::new(2, 5), Shape::new(22, 2), Shape::new(54, 7), Shape::new(117, 2), Shape::new(389, 9)];
@@ -17,36 +18,49 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    println!("µs, fastest / median of {N_TIMED}; choose, then learn");
-    for id in policies().iter().map(|info| info.id) {
+    println!("µs, fastest / median of {N_TIMED}; choose, snapshot, learn");
+    for id in Registry::standard().policies().iter().map(|info| info.id) {
         for shape in SHAPES {
-            let [choose, learn] = measure(id, shape);
+            let [choose, snapshot, learn] = measure(id, shape);
             println!(
-                "{id:<20} C {:>3} A {}   {:>8.2} / {:>8.2}   {:>8.2} / {:>8.2}",
-                shape.n_features, shape.n_actions, choose.0, choose.1, learn.0, learn.1
+                "{id:<20} C {:>3} A {}   {:>8.2} / {:>8.2}   {:>6.3} / {:>6.3}   {:>8.2} / {:>8.2}",
+                shape.n_features,
+                shape.n_actions,
+                choose.0,
+                choose.1,
+                snapshot.0,
+                snapshot.1,
+                learn.0,
+                learn.1
             );
         }
     }
 }
 
-fn measure(id: &str, shape: Shape) -> [(f64, f64); 2] {
+fn measure(id: &str, shape: Shape) -> [(f64, f64); 3] {
     // Rounds of training are not what is timed here, so they are kept short where there are any.
     let short = format!("{id}[minibatches=1]").parse();
     let spec: PolicySpec = short.or_else(|_| id.parse()).expect("a registered policy");
     let mut policy = spec.build(shape, Seed::new(1)).expect("a policy");
-    let mut times = [Vec::new(), Vec::new()];
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for round in 0..N_OBSERVED + N_TIMED {
         let mut rng = Seed::new(2).stream("problem", round);
         let context: Vec<f32> = (0..shape.n_features).map(|_| rng.normal() as f32).collect();
         let start = Instant::now();
-        let action = policy.choose(Request { round, context: &context }).expect("a choice").action;
+        let action = policy.choose(Request::new(round, &context)).expect("a choice").action;
         let chosen = Instant::now();
         let reward = f64::from(context[action % shape.n_features]) + rng.normal();
+        // After every outcome, as a service that publishes each would.
+        let snapshot_start = Instant::now();
+        let snapshot = black_box(policy.snapshot());
+        let snapshot_time = snapshot_start.elapsed();
+        drop(snapshot);
         let before = Instant::now();
-        policy.learn(Outcome { round, context: &context, action, reward }).expect("a lesson");
+        policy.learn(Outcome::new(round, &context, action, reward)).expect("a lesson");
         if round >= N_OBSERVED {
             times[0].push((chosen - start).as_secs_f64() * 1e6);
-            times[1].push(before.elapsed().as_secs_f64() * 1e6);
+            times[1].push(snapshot_time.as_secs_f64() * 1e6);
+            times[2].push(before.elapsed().as_secs_f64() * 1e6);
         }
     }
     times.map(|mut times| {

@@ -2,13 +2,15 @@
 //!
 //! Its settings as in the benchmark, at five sizes, after 2000 observations: decisions, lessons, minibatches and what they are made
 //! of, and the features and factors that every round of training computes anew. What a minibatch takes beyond products and
-//! optimizer is drawing its rows from the replay. Run with `taskset -c 0 cargo bench -p locus --bench neural_linear`.
+//! optimizer is drawing its rows from the replay. Run with `taskset -c 0 cargo bench -p locus-bandits --features internals --bench neural_linear`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::time::Instant;
 
-use locus::math::linear::{Block, LinearPosterior, LinearPrior};
-use locus::math::nn::{Activation, InputGradient, Layout, Mlp, MlpWork, Panel, RmsProp, clip_by_global_norm};
+use locus::internals::linear::{Block, LinearPosterior, LinearPrior};
+use locus::internals::nn::{
+    Activation, InputGradient, Layout, Mlp, MlpWork, Panel, RmsProp, clip_by_global_norm,
+};
 use locus::{Outcome, PolicySpec, Request, Seed, Shape};
 
 const SHAPES: [Shape; 5] =
@@ -64,11 +66,11 @@ fn policy(shape: Shape, minibatches: u32) -> [f64; 3] {
         let mut rng = Seed::new(2).stream("problem", round);
         let context: Vec<f32> = (0..shape.n_features).map(|_| rng.normal() as f32).collect();
         let start = Instant::now();
-        let action = policy.choose(Request { round, context: &context }).expect("a choice").action;
+        let action = policy.choose(Request::new(round, &context)).expect("a choice").action;
         let chosen = start.elapsed();
         let reward = f64::from(context[action % shape.n_features]) + rng.normal();
         let start = Instant::now();
-        let report = policy.learn(Outcome { round, context: &context, action, reward }).expect("a lesson");
+        let report = policy.learn(Outcome::new(round, &context, action, reward)).expect("a lesson");
         let learned = start.elapsed();
         if round >= N_OBSERVED as u64 {
             let place = if report.minibatches > 0 { 2 } else { 1 };

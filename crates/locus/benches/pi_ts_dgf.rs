@@ -4,14 +4,14 @@
 //! their own, which are the nets forward and back (with the copying of parameters and gradients that belongs to it), the distances between particles,
 //! the combinations of gradients and particles, and the step that these make (what an optimizer is elsewhere). What is left of the minibatch is drawing
 //! rows, and the prior.
-//! Run with `taskset -c 0 cargo bench -p locus --bench pi_ts_dgf`.
+//! Run with `taskset -c 0 cargo bench -p locus-bandits --features internals --bench pi_ts_dgf`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::time::Instant;
 
-use locus::math::nn::{Panel, Stack, StackWork, add_combined, combine, squared_distances};
-use locus::model::weights::pi_ts_dgf::config::PiTsDgfConfig;
-use locus::model::weights::pi_ts_dgf::flow::{Flow, FlowWork};
+use locus::configs::PiTsDgfConfig;
+use locus::internals::nn::{Panel, Stack, StackWork, add_combined, combine, squared_distances};
+use locus::internals::{Flow, FlowWork};
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 
 const SHAPES: [Shape; 6] = [
@@ -71,13 +71,13 @@ fn whole(shape: Shape) -> ((f64, f64), (f64, f64)) {
         let mut rng = Seed::new(2).stream("problem", round);
         let context: Vec<f32> = (0..shape.n_features).map(|_| rng.normal() as f32).collect();
         let start = Instant::now();
-        let action = policy.choose(Request { round, context: &context }).expect("a choice").action;
+        let action = policy.choose(Request::new(round, &context)).expect("a choice").action;
         if round >= 100 {
             decisions.push(start.elapsed().as_secs_f64() * 1e6);
         }
         let reward = f64::from(context[action % shape.n_features]) + rng.normal();
         let start = Instant::now();
-        let report = policy.learn(Outcome { round, context: &context, action, reward }).expect("a lesson");
+        let report = policy.learn(Outcome::new(round, &context, action, reward)).expect("a lesson");
         if report.minibatches > 0 {
             minibatches.push(start.elapsed().as_secs_f64() * 1e3 / MINIBATCHES as f64);
         }

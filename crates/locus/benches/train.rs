@@ -1,7 +1,7 @@
 //! How long does a training minibatch take?
 //!
 //! The LU policies, preset `paper`, and BBB at five sizes: a round of training is timed whole (drawing rows, forward, backward, Adam)
-//! and divided by its minibatches. Run with `taskset -c 0 cargo bench -p locus --bench train`.
+//! and divided by its minibatches. Run with `taskset -c 0 cargo bench -p locus-bandits --bench train`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::time::Instant;
@@ -40,7 +40,7 @@ fn measure(id: &str, shape: Shape, rounds: usize) -> (f64, f64) {
         let action = rng.below(shape.n_actions);
         let reward = f64::from(context[action % shape.n_features]) + rng.normal();
         let start = Instant::now();
-        let report = policy.learn(Outcome { round, context: &context, action, reward }).expect("a lesson");
+        let report = policy.learn(Outcome::new(round, &context, action, reward)).expect("a lesson");
         if report.minibatches > 0 {
             times.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(MINIBATCHES));
         }

@@ -3,7 +3,7 @@
 //! One thread teaches a policy without a pause and hands out a snapshot after every round of training; another decides on
 //! the last snapshot, again without a pause. A decision is timed with taking that snapshot. The same is done without
 //! training, on the snapshot of an equally trained policy. It takes two cores: run with
-//! `cargo bench -p locus --bench while_training`.
+//! `cargo bench -p locus-bandits --bench while_training`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,7 +81,7 @@ fn teach(policy: &mut dyn Policy, round: &mut u64) -> bool {
     let context: Vec<f32> = (0..shape.n_features).map(|_| rng.normal() as f32).collect();
     let action = rng.below(shape.n_actions);
     let reward = f64::from(context[action % shape.n_features]) + rng.normal();
-    let outcome = Outcome { round: *round, context: &context, action, reward };
+    let outcome = Outcome::new(*round, &context, action, reward);
     *round += 1;
     policy.learn(outcome).expect("a lesson").minibatches > 0
 }
@@ -96,7 +96,7 @@ fn decide(shape: Shape, last: &Mutex<Arc<dyn Choose>>) -> Vec<f64> {
     for round in N_OBSERVED.. {
         let start = Instant::now();
         let snapshot = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let choice = snapshot.choose(Request { round, context: &context }).expect("a choice");
+        let choice = snapshot.choose(Request::new(round, &context)).expect("a choice");
         times.push(start.elapsed().as_secs_f64() * 1e6);
         std::hint::black_box(choice);
         if start - begin > TIMED {

@@ -1,9 +1,16 @@
-//! Everything that can go wrong in the library, as one type.
+//! Everything that can go wrong in the library, as one opaque type.
+
+use std::error::Error as StdError;
+use std::fmt;
 
 /// Why a call was refused. Bad input changes nothing; see [`Policy::learn`](crate::Policy::learn) for training that fails.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
+///
+/// Its message says what was found, what was expected and what to do. The predicates tell the kinds apart.
+pub struct Error(Box<Kind>);
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Kind {
     /// A policy needs at least one feature and one action, and no more than fit into memory.
     #[error(
         "a policy has from 1 to {most} features and actions, but {n_features} features and {n_actions} actions were asked for",
@@ -45,8 +52,8 @@ pub enum Error {
         /// The reward.
         found: f64,
     },
-    /// The policy decides without expecting rewards, so none can be drawn.
-    #[error("policy `{policy}` has no idea of rewards to draw from")]
+    /// The policy has no reward model.
+    #[error("policy `{policy}` has no reward model to sample from")]
     NoRewards {
         /// The policy.
         policy: String,
@@ -133,7 +140,7 @@ pub enum Error {
         /// Its full text.
         policy: String,
         /// What is unknown about it.
-        cause: Box<Error>,
+        cause: Error,
     },
     /// The saved policy is cut short, was altered, or contradicts itself.
     #[error("the saved policy is damaged: {problem}; load another copy of it")]
@@ -141,46 +148,136 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// A setting or preset existed in the search for `locus`, and does no more.
+    #[error("policy `{id}`: {what} was removed; the tag `locus-search` (commit 8922e91) still has it")]
+    Removed {
+        /// The policy.
+        id: String,
+        /// The setting with its value, or the preset.
+        what: String,
+    },
+    /// A policy of another crate failed.
+    #[error(transparent)]
+    Policy(Box<dyn StdError + Send + Sync>),
 }
 
 impl Error {
+    /// For [`Learner::check`](crate::Learner::check): a setting that does not go with the shape or with another setting.
+    ///
+    /// `expected` completes the sentence "`key` is `value`, expected …".
+    pub fn invalid_setting(key: &str, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
+        let (id, key) = (String::new(), key.to_owned());
+        Kind::InvalidSetting { id, key, value: value.to_string(), expected: expected.to_string() }.into()
+    }
+
+    /// For policies of other crates: the policy failed for a reason of its own, which [`Error::is_policy`] and `source` tell.
+    pub fn policy(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Kind::Policy(cause.into()).into()
+    }
+
     /// The request or outcome was at fault: the next one may be fine.
     pub fn is_invalid_input(&self) -> bool {
         matches!(
-            self,
-            Self::ContextLength { .. }
-                | Self::NonFiniteFeature { .. }
-                | Self::ActionOutOfRange { .. }
-                | Self::RewardOutOfRange { .. }
+            *self.0,
+            Kind::ContextLength { .. }
+                | Kind::NonFiniteFeature { .. }
+                | Kind::ActionOutOfRange { .. }
+                | Kind::RewardOutOfRange { .. }
         )
     }
 
     /// The policy's text, settings or shape were at fault.
     pub fn is_invalid_config(&self) -> bool {
         matches!(
-            self,
-            Self::ShapeOutOfRange { .. }
-                | Self::PolicySyntax { .. }
-                | Self::UnknownPolicy { .. }
-                | Self::UnknownPreset { .. }
-                | Self::UnknownKey { .. }
-                | Self::InvalidSetting { .. }
+            *self.0,
+            Kind::ShapeOutOfRange { .. }
+                | Kind::PolicySyntax { .. }
+                | Kind::UnknownPolicy { .. }
+                | Kind::UnknownPreset { .. }
+                | Kind::UnknownKey { .. }
+                | Kind::InvalidSetting { .. }
+                | Kind::Removed { .. }
         )
     }
 
-    /// The policy's own numbers broke down.
+    /// No policy, preset or setting has the name that was given.
+    pub fn is_not_found(&self) -> bool {
+        matches!(
+            *self.0,
+            Kind::UnknownPolicy { .. }
+                | Kind::UnknownPreset { .. }
+                | Kind::UnknownKey { .. }
+                | Kind::Removed { .. }
+        )
+    }
+
+    /// The policy has no reward model, so it cannot do what was asked for.
+    pub fn is_no_rewards(&self) -> bool {
+        matches!(*self.0, Kind::NoRewards { .. })
+    }
+
+    /// A numerical error inside the policy: a number overflowed or became NaN.
     pub fn is_numeric(&self) -> bool {
-        matches!(self, Self::Numeric { .. })
+        matches!(*self.0, Kind::Numeric { .. })
     }
 
     /// The saved policy could not be read.
     pub fn is_invalid_file(&self) -> bool {
         matches!(
-            self,
-            Self::NotASavedPolicy { .. }
-                | Self::FutureFormat { .. }
-                | Self::UnknownSavedPolicy { .. }
-                | Self::DamagedPolicy { .. }
+            *self.0,
+            Kind::NotASavedPolicy { .. }
+                | Kind::FutureFormat { .. }
+                | Kind::UnknownSavedPolicy { .. }
+                | Kind::DamagedPolicy { .. }
+                | Kind::Removed { .. }
         )
+    }
+
+    /// A policy of another crate failed for a reason of its own.
+    pub fn is_policy(&self) -> bool {
+        matches!(*self.0, Kind::Policy { .. })
+    }
+
+    /// What went wrong, to look into.
+    #[cfg(test)]
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.0
+    }
+
+    /// A record or a saved policy names a setting or preset that no longer exists.
+    pub fn is_removed(&self) -> bool {
+        matches!(*self.0, Kind::Removed { .. })
+    }
+
+    /// The same error, of the policy with this id.
+    pub(crate) fn of_policy(mut self, policy: &str) -> Self {
+        if let Kind::InvalidSetting { id, .. } = &mut *self.0 {
+            policy.clone_into(id);
+        }
+        self
+    }
+}
+
+impl From<Kind> for Error {
+    fn from(kind: Kind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()
     }
 }

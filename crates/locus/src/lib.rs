@@ -1,45 +1,130 @@
-//! Contextual bandits, built around Thompson sampling via local uncertainty: how is an action chosen, and learned?
+//! Contextual bandits, built around Thompson sampling via local uncertainty (Wang and Zhou, ICML 2020).
 //!
-//! A [`Policy`] decides for one [`Request`] after another and learns from each [`Outcome`]. It is built from a
-//! [`PolicySpec`], such as `lin-full-post[prior_precision=1]`, a [`Shape`] and a [`Seed`]:
+//! A [`Policy`] chooses an action for one context after another and learns from the rewards. It is built from a text, or from typed
+//! settings, for a [`Shape`] and a [`Seed`]:
 //!
 //! ```
 //! use locus::{Outcome, PolicySpec, Request, Seed, Shape};
 //!
-//! let spec: PolicySpec = "lin-full-post".parse()?;
-//! let mut policy = spec.build(Shape::new(2, 3), Seed::new(0))?;
+//! let spec: PolicySpec = "lin-full-post[prior_precision=1]".parse()?;
+//! let mut policy = spec.build(Shape::new(2, 3), Seed::new(0))?; // 2 features, 3 actions
 //! let context = [0.5, -1.0];
-//! let choice = policy.choose(Request { round: 0, context: &context })?;
-//! policy.learn(Outcome { round: 0, context: &context, action: choice.action, reward: 1.0 })?;
-//! let file: Vec<u8> = policy.save();
-//! let resumed = locus::load(&file)?;
+//! let choice = policy.choose(Request::new(0, &context))?;
+//! policy.learn(Outcome::new(0, &context, choice.action, 1.0))?;
 //! # Ok::<(), locus::Error>(())
 //! ```
 //!
-//! This crate does no input or output: policies are saved to bytes, and the caller counts rounds and keeps time.
-//! The code is mapped in ARCHITECTURE.md, at the root of the repository.
+//! # Which policy
+//!
+//! | you have | take |
+//! |---|---|
+//! | no idea yet | `locus`: a linear expert and one on a net's features, averaged by how well they predict |
+//! | rewards that are about linear in the features, or a tight budget of time | `lin-pool`; `lin-full-post` and `lin-ucb` are the classical ones |
+//! | rewards that bend, and time for a net | `lu-gauss`, `lu-sivi` (the paper's), `neural-linear`, `bootstrap` |
+//! | the need to know how probable each choice was | `epsilon-greedy`, `boltzmann`: their choices have an exact [`Propensity`] |
+//! | a baseline | `uniform` |
+//!
+//! [`Registry::policies`] lists all of them with every setting, its range, default and source; so does `locus policies`. A policy's text is
+//! `id[@preset][key=value,…]`; [`configs`] has the same settings as structs. `docs/results.md` in the repository compares the policies on
+//! the paper's eight problems.
+//!
+//! # Rounds and delayed rewards
+//!
+//! The caller counts rounds, one for each decision, and gives the number with every [`Request`] and [`Outcome`]. So rewards may be
+//! delayed, come in batches and in any order, or be missing. Everything random in a decision follows from the seed and the round: the same
+//! request gives the same choice. Keep an outcome's parts (round, context, action) until its reward is known.
+//!
+//! # Threads
+//!
+//! [`Policy::snapshot`] gives an `Arc<dyn Choose>`: it decides on any number of threads without locks while the policy learns on its own.
+//! A snapshot costs well under a microsecond, so take one after every few outcomes. [`Choose::choose`] does not allocate once its thread
+//! has made a decision of that size.
+//!
+//! # Saving
+//!
+//! [`Policy::save`] gives versioned, checksummed bytes, and [`load`] a policy that continues as if it had never stopped. This crate does no
+//! input or output: where the bytes go is up to the caller.
+//!
+//! # Errors
+//!
+//! Bad input is an [`Error`] and changes nothing: a context of the wrong length, a NaN, an action that does not exist. No policy acts on a
+//! number that is not finite. The predicates of [`Error`] tell what kind of failure it was.
+//!
+//! # Policies of your own
+//!
+//! Implement [`Learner`] and [`Decider`], declare settings with [`config!`], and put a [`Definition`] into a [`Registry`]. The policy then
+//! has initial pulls, replay, training schedule, snapshots, saving and text form like all others, and the benchmark and the command take
+//! the registry. `examples/own_policy.rs` is the shortest; `examples/outside` in the repository is a package with its own command. The
+//! feature `contract` has the checks that every policy must pass, for your tests.
 #![deny(unsafe_code)]
 
-pub mod agent;
-pub mod decision;
+mod agent;
+mod decision;
 mod error;
-pub mod math;
-pub mod model;
-pub mod random;
-pub mod registry;
+#[allow(unreachable_pub, reason = "`pub` marks what each of these private modules offers to the others")]
+mod math;
+mod model;
+mod random;
+mod registry;
 
-pub use agent::{Choose, FitReport, Policy};
+#[cfg(any(test, feature = "contract"))]
+pub use agent::contract;
+pub use agent::{
+    Breakdown, Choose, Decider, FitReport, Learner, Observation, Plan, Policy, Replay, Scratch, highest,
+};
 pub use decision::{Choice, Outcome, Propensity, Request, Shape};
 pub use error::Error;
 pub use random::{Rng, Seed};
-pub use registry::spec::PolicySpec;
-pub use registry::{PolicyInfo, SettingInfo, load, policies};
+pub use registry::save::{Decoder, Encoder};
+pub use registry::settings::{AgentConfig, Config, Field, Range, Setting};
+pub use registry::spec::{PolicySpec, PolicyText};
+pub use registry::{Definition, PolicyInfo, Registry, SettingInfo, load};
 
-/// The version, and after a `+` a checksum of the library's sources: two builds of the same name compute the same numbers on the same
-/// kind of processor.
+/// The settings of every policy as structs, and the types that settings have.
+///
+/// They build policies without text, for example `LuGaussConfig::paper().latent_dim(20).build(shape, seed)`.
+pub mod configs {
+    pub use crate::model::gp::config::MultitaskGpConfig;
+    pub use crate::model::linear::lin_full_post::LinFullPostConfig;
+    pub use crate::model::linear::lin_pool::LinPoolConfig;
+    pub use crate::model::linear::lin_ucb::LinUcbConfig;
+    pub use crate::model::linear::pooled::PooledConfig;
+    pub use crate::model::lu::config::{LuGaussConfig, LuSharedConfig, LuSiviConfig};
+    pub use crate::model::lu::settings::{KlWeight, LatentInput, StdLink, StdScale};
+    pub use crate::model::mixture::LocusConfig;
+    pub use crate::model::net::boltzmann::{BoltzmannConfig, Cooling, TemperatureUnit};
+    pub use crate::model::net::bootstrap::BootstrapConfig;
+    pub use crate::model::net::dropout::DropoutConfig;
+    pub use crate::model::net::epsilon_greedy::EpsilonGreedyConfig;
+    pub use crate::model::net::gradient_net::PrecisionMatrix;
+    pub use crate::model::net::neural_linear::NeuralLinearConfig;
+    pub use crate::model::net::neural_ts::NeuralTsConfig;
+    pub use crate::model::net::neural_ucb::NeuralUcbConfig;
+    pub use crate::model::net::param_noise::ParamNoiseConfig;
+    pub use crate::model::net::reward_net::RewardNetConfig;
+    pub use crate::model::uniform::UniformConfig;
+    pub use crate::model::weights::bbb::config::BbbConfig;
+    pub use crate::model::weights::fbnn::config::FbnnConfig;
+    pub use crate::model::weights::pi_ts_dgf::config::{Force, PiTsDgfConfig};
+    pub use crate::registry::settings::AgentConfig;
+    pub use crate::registry::values::{Capacity, Layers, LikelihoodScale, Switch};
+}
+
+/// What the benchmarks of kernels measure; no part of the library's promises.
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::math::{linear, nn};
+    pub use crate::model::weights::pi_ts_dgf::flow::{Flow, FlowWork};
+}
+
+/// The version, and after a `+` a checksum of the library's source files.
+///
+/// Builds of different names may compute different numbers. Builds of the same name compute the same ones on the same kind of processor, with the
+/// same compiler and the same dependencies: the checksum covers neither. It does cover comments, so a new name does not mean new numbers.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("LOCUS_SOURCES"));
 
 /// The example in README.md, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -44,9 +44,9 @@ fn allocations(spec: &PolicySpec, n_nonzero: usize) -> [usize; 3] {
         let mut context = [0.0_f32; 100];
         (0..n_nonzero).for_each(|i| context[(round as usize + i) % 100] = 0.1 + 0.001 * round as f32);
         let before = N_ALLOCATIONS.get();
-        let action = policy.choose(Request { round, context: &context }).expect("a choice").action;
+        let action = policy.choose(Request::new(round, &context)).expect("a choice").action;
         let chosen = N_ALLOCATIONS.get();
-        let outcome = Outcome { round, context: &context, action, reward: 1.0 };
+        let outcome = Outcome::new(round, &context, action, 1.0);
         let is_training = policy.learn(outcome).expect("a lesson").minibatches > 0;
         let learned = N_ALLOCATIONS.get();
         if round >= 40 {

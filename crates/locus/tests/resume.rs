@@ -18,9 +18,9 @@ fn play(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<usize> {
     let step = |round| {
         let mut rng = Seed::new(5).stream("problem", round);
         let context: Vec<f32> = (0..SHAPE.n_features).map(|_| rng.normal() as f32).collect();
-        let action = policy.choose(Request { round, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(round, &context)).unwrap().action;
         let reward = f64::from(context[action]) + rng.normal();
-        policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         action
     };
     rounds.map(step).collect()

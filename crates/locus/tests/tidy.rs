@@ -16,7 +16,7 @@ fn is_path(word: &str) -> bool {
     let first = word.split('/').next().unwrap_or_default();
     let is_plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
     let is_file = [".md", ".toml", ".rs", ".cff"].iter().any(|ending| word.ends_with(ending));
-    is_plain && (is_file || ["crates", "configs", "docs", ".ci"].contains(&first))
+    is_plain && (is_file || ["crates", "configs", "docs", "examples", ".ci"].contains(&first))
 }
 
 #[test]
@@ -65,6 +65,94 @@ fn every_symbol_and_test_that_maps_the_paper_exists() {
             assert!(words.contains(part), "docs/paper.md names `{symbol}`, which no source has");
         }
     }
+}
+
+/// All that a file says, or all Rust sources of a folder.
+fn contents(path: &str) -> String {
+    let full = root().join(path);
+    if !full.is_dir() {
+        return read(path);
+    }
+    let mut text = String::new();
+    sources(&full, &mut text);
+    text
+}
+
+/// `symbol` in `path`, and `path`, `test`: what stands beside a path is there, and not elsewhere.
+#[test]
+fn the_map_of_the_paper_names_the_right_places() {
+    let document = read("docs/paper.md");
+    let mut n_checked = 0;
+    for cell in document.lines().filter(|line| line.starts_with('|')).flat_map(|line| line.split(" | ")) {
+        let parts: Vec<&str> = cell.split('`').collect();
+        // Words in backticks are the odd parts; what lies between two of them tells how they belong together.
+        for place in (1..parts.len()).step_by(2).filter(|&place| parts[place].starts_with("crates/")) {
+            let mut beside = Vec::new();
+            let mut before = place;
+            while before >= 3
+                && [" in ", ", "].contains(&parts[before - 1])
+                && !parts[before - 2].contains('/')
+            {
+                if parts[before - 1] == ", " && before == place {
+                    break;
+                }
+                beside.push(parts[before - 2]);
+                before -= 2;
+            }
+            let mut after = place;
+            // What is followed by another place belongs to that one.
+            let is_of_next = |word: usize| parts.get(word + 1).is_some_and(|between| between.starts_with(" in"));
+            while after + 2 < parts.len()
+                && parts[after + 1] == ", "
+                && !parts[after + 2].contains('/')
+                && !is_of_next(after + 2)
+            {
+                beside.push(parts[after + 2]);
+                after += 2;
+            }
+            let text = contents(parts[place]);
+            for symbol in beside {
+                let name = symbol.rsplit("::").next().unwrap_or(symbol);
+                assert!(text.contains(name), "docs/paper.md looks for `{symbol}` in `{}`", parts[place]);
+                n_checked += 1;
+            }
+        }
+    }
+    assert!(n_checked >= 30, "only {n_checked} places were recognized");
+}
+
+/// The names that `lib.rs` exports outside of `configs` and `internals`, sorted.
+fn exported() -> Vec<String> {
+    let text = read("crates/locus/src/lib.rs");
+    let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code = code.join("\n");
+    let code = code.split("\npub mod ").next().expect("what comes before the modules").to_owned()
+        + code.split("\n}\n").last().expect("what comes after them");
+    let mut names = vec!["config!".to_owned(), "words!".to_owned(), "configs".to_owned()];
+    for export in code.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next()) {
+        let list = match export.split_once('{') {
+            Some((_, list)) => list.trim_end_matches('}'),
+            None => export.rsplit("::").next().unwrap_or(export),
+        };
+        names.extend(list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned));
+    }
+    names.extend(
+        code.split("pub const ").skip(1).filter_map(|rest| rest.split(':').next()).map(str::to_owned),
+    );
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[test]
+fn the_list_of_public_items_is_whole() {
+    let listed: Vec<String> = read("crates/locus/public-items.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| line.split_whitespace().next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(listed, exported(), "crates/locus/public-items.txt is not what lib.rs exports");
+    assert!(listed.len() <= 45, "{} public items", listed.len());
 }
 
 #[test]

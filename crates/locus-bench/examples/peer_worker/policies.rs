@@ -48,7 +48,7 @@ impl Subject {
     pub(crate) fn training_ms(&mut self, reps: usize) -> Vec<f64> {
         let Self { policy, observations, round, minibatches } = self;
         let mut learn = |(context, action, reward): &(Vec<f32>, usize, f64)| {
-            let outcome = Outcome { round: *round, context, action: *action, reward: *reward };
+            let outcome = Outcome::new(*round, context, *action, *reward);
             policy.learn(outcome).expect("standard normal rewards");
             *round += 1;
         };
@@ -65,7 +65,7 @@ impl Subject {
         let Self { policy, observations, round, .. } = self;
         let context = &observations[0].0;
         let mut decide = || {
-            policy.choose(Request { round: *round, context }).expect("a finite context");
+            policy.choose(Request::new(*round, context)).expect("a finite context");
             *round += 1;
         };
         (0..reps).map(|_| seconds_a_call(DECISIONS, &mut decide) * 1e6).collect()

@@ -43,7 +43,7 @@ pub(crate) fn measure(policy: char, shape: Shape, reps: usize) -> Value {
     minibatch(policy, shape).into_iter().map(|product| product.measure(reps)).collect()
 }
 
-fn minibatch(policy: char, Shape { n_features, n_actions }: Shape) -> Vec<Product> {
+fn minibatch(policy: char, Shape { n_features, n_actions, .. }: Shape) -> Vec<Product> {
     let mut products = Vec::new();
     // The gradient goes on to so many of the inputs.
     let mut layer = |n_in, n_out, n_columns, count, passed_on| {

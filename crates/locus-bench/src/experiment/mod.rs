@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use locus::{Policy, PolicySpec, Seed, Shape};
+use locus::{Policy, PolicySpec, Registry, Seed, Shape};
 
 use crate::Error;
 use crate::error::ErrorKind;
@@ -42,15 +42,17 @@ pub struct Experiment {
     pub command: Vec<String>,
     /// The problems, each loaded once and shared by all trials.
     pub problems: Vec<Loaded>,
+    /// Where the policies come from, and those that a folder's records name.
+    pub registry: Registry,
     /// The policies. Uniform runs in any case, and first: all others are measured by it.
     pub policies: Vec<PolicySpec>,
     /// Trials of each policy on each problem. Must be at least 1, and at most a million trials in all.
     pub trials: usize,
-    /// The number of the first of them: trials are dealt out by their number, so that others than those a policy was chosen on can be run.
+    /// The number of the first of them: trials are dealt out by their number, so that a policy can be evaluated on trials that it was not tuned on.
     pub first_trial: usize,
     /// T, the steps of each trial. Must be at least 1.
     pub steps: usize,
-    /// Where all chance comes from.
+    /// The random seed.
     pub seed: Seed,
     /// How many threads run trials. Must be at least 1.
     pub jobs: usize,

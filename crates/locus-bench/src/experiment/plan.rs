@@ -93,7 +93,7 @@ impl Experiment {
         let asked = self.describe(&policies)?;
         let on_disk = read_all_trials(&self.out)?;
         let run = match read_run(&self.out)? {
-            Some(old) => old.extended(asked, &self.out)?,
+            Some(old) => old.extended(asked, &self.out, &self.registry)?,
             None if on_disk.as_ref().is_some_and(|trials| !trials.rows.is_empty()) => {
                 let problem =
                     "missing, though there are trials; without it nobody knows their data".to_owned();

@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use locus::{Choose, Policy, PolicySpec, Seed};
+use locus::{Choose, Policy, PolicySpec, Registry, Seed};
 
 use crate::Error;
 use crate::error::ErrorKind;
@@ -56,6 +56,8 @@ pub struct Exploration {
     pub command: Vec<String>,
     /// The problem.
     pub problem: Loaded,
+    /// Where the policies come from.
+    pub registry: Registry,
     /// The policies, which must expect rewards. At least one, none twice.
     pub policies: Vec<PolicySpec>,
     /// Where all chance comes from.
@@ -136,7 +138,7 @@ impl Exploration {
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Explored, Error> {
         self.check()?;
         let asked = record::ExploreFile::asked(self)?;
-        asked.check_folder(&self.out)?;
+        asked.check_folder(&self.out, &self.registry)?;
         let problem = &*self.problem.problem;
         let sequence = problem.sequence(self.steps, sequence_seed(self.seed, problem.name(), self.trial))?;
         let (kind, first, followed) = self.subject(&sequence, stop)?;
@@ -144,7 +146,7 @@ impl Exploration {
         let folder = self.out.join(EXPLORE_FOLDER);
         let _lock = Folder::lock(&folder)?;
         // Another exploration may have ended there since it was looked at before the first steps.
-        asked.check_folder(&self.out)?;
+        asked.check_folder(&self.out, &self.registry)?;
         progress.planned(&self.plan());
         let seen = self.each_policy(stop, |spec, id, halt| {
             progress.started(id);
@@ -187,6 +189,7 @@ impl Exploration {
         Experiment {
             suite: EXPLORE_FOLDER.to_owned(),
             command: self.command.clone(),
+            registry: self.registry.clone(),
             problems: vec![self.problem.clone()],
             policies: self.policies.clone(),
             trials: 1,
@@ -223,7 +226,7 @@ impl Exploration {
             // Whether it expects rewards at all.
             let failed = |cause| Error::from(ErrorKind::PolicyFailed { round: 0, cause });
             match self.build(spec).map_err(failed)?.sample_rewards(0, &[]) {
-                Err(cause @ locus::Error::NoRewards { .. }) => {
+                Err(cause) if cause.is_no_rewards() => {
                     return invalid(format!("{cause}; leave it out of --policies"));
                 }
                 tried => tried.map_err(failed)?,

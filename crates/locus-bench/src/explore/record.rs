@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::draws::{Cells, N_CELLS, View};
 use super::{Exploration, Findings, figures, summary};
+use locus::Registry;
+
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::problem::Sequence;
@@ -75,9 +77,9 @@ impl ExploreFile {
     }
 
     /// Fails where the folder holds another exploration, or trials of another seed, other steps or other data.
-    pub(super) fn check_folder(&self, out: &Path) -> Result<(), Error> {
+    pub(super) fn check_folder(&self, out: &Path, registry: &Registry) -> Result<(), Error> {
         if let Some(run) = read_run(out)? {
-            run.extended(self.run.clone(), out)?;
+            run.extended(self.run.clone(), out, registry)?;
         }
         let path = out.join(EXPLORE_FOLDER).join(EXPLORE_FILE);
         let text = match fs::read_to_string(&path) {
@@ -93,7 +95,7 @@ impl ExploreFile {
                 return Err(ErrorKind::OtherExploration { out, what, recorded, asked }.into());
             }
         }
-        old.run.extended(self.run.clone(), &out.join(EXPLORE_FOLDER)).map(|_| ())
+        old.run.extended(self.run.clone(), &out.join(EXPLORE_FOLDER), registry).map(|_| ())
     }
 
     /// What makes an exploration another one, each with its name.

@@ -126,7 +126,7 @@ mod tests {
             let action = (round % 2) as usize;
             let x = (round / 2 % 5) as f32 - 2.0;
             let reward = f64::from(x) * action as f64;
-            policy.learn(locus::Outcome { round, context: &[x], action, reward }).unwrap();
+            policy.learn(locus::Outcome::new(round, &[x], action, reward)).unwrap();
         }
         let contexts = [2.0, -2.0, 1.0];
         let rewards = [0.0, 1.0].repeat(3);

@@ -60,6 +60,7 @@ const SMALL_NET: &str =
 
 fn exploration(problem: Arc<dyn Problem>, policies: &[&str], out: &Path) -> Exploration {
     Exploration {
+        registry: locus::Registry::standard(),
         command: vec!["locus".to_owned()],
         problem: Loaded { problem, files: Vec::new(), notes: Vec::new() },
         policies: policies.iter().map(|policy| policy.parse().unwrap()).collect(),
@@ -250,7 +251,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         (Exploration { draws: 10_000_000, ..good() }, "expected at most 50000000; look less often (--every)"),
         (named(&[]), "there is no policy to look into"),
         (named(&["lin-full-post", "lin-full-post"]), "`lin-full-post` is named twice"),
-        (named(&["uniform"]), "`uniform` has no idea of rewards to draw from; leave it out of --policies"),
+        (named(&["uniform"]), "`uniform` has no reward model to sample from; leave it out of --policies"),
     ];
     for (exploration, expected) in cases {
         let message = run(&exploration).unwrap_err().to_string();

@@ -49,7 +49,7 @@ impl Problem for Financial {
     fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error> {
         check_steps(self, steps)?;
         let mut sequence = Sequence::with_room(INFO.shape, steps)?;
-        let Shape { n_features, n_actions } = INFO.shape;
+        let Shape { n_features, n_actions, .. } = INFO.shape;
         let portfolios = LinearArms::draw(INFO.shape, n_features, &mut seed.stream("model", 0));
         let mut noise = seed.stream("rewards", 0);
         let mut context = vec![0.0; n_features];

@@ -70,7 +70,7 @@ impl Sequence {
         let rewards = room(steps.checked_mul(shape.n_actions));
         let (Some(contexts), Some(rewards), Some(best_rewards)) = (contexts, rewards, room(Some(steps)))
         else {
-            let Shape { n_features, n_actions } = shape;
+            let Shape { n_features, n_actions, .. } = shape;
             return Err(ErrorKind::SequenceTooLarge { steps, n_features, n_actions }.into());
         };
         Ok(Self { shape, contexts, rewards, best_rewards })
@@ -88,7 +88,7 @@ impl Sequence {
     /// The first rounds, `steps` of them or all that there are.
     pub(crate) fn first(&self, steps: usize) -> Self {
         let steps = steps.min(self.len());
-        let Shape { n_features, n_actions } = self.shape;
+        let Shape { n_features, n_actions, .. } = self.shape;
         Self {
             shape: self.shape,
             contexts: self.contexts[..steps * n_features].to_vec(),
@@ -114,7 +114,7 @@ impl Sequence {
 
     /// Round `t`, from 0. Panics if there is none.
     pub fn round(&self, t: usize) -> Round<'_> {
-        let Shape { n_features, n_actions } = self.shape;
+        let Shape { n_features, n_actions, .. } = self.shape;
         Round {
             context: &self.contexts[t * n_features..][..n_features],
             rewards: &self.rewards[t * n_actions..][..n_actions],

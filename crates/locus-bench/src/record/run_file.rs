@@ -5,11 +5,11 @@
 //! the first trial's rounds. The types here are the file's own; a change that older readers would
 //! misunderstand raises [`FORMAT`].
 
-use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use locus::{PolicyText, Registry};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -129,13 +129,19 @@ impl Machine {
 }
 
 impl PolicyRecord {
-    /// Whether every setting that was recorded has the same value in `now`. A later version may know more settings;
-    /// their defaults leave a policy as it was.
-    fn still_holds(&self, now: &Self) -> bool {
-        let settings = |record: &Self| -> HashSet<String> {
-            record.settings.split(['[', ',', ']']).map(str::to_owned).collect()
-        };
-        settings(self).is_subset(&settings(now))
+    /// Whether every setting that was recorded has the same value in `now`. A later version may know more settings, and no longer know some:
+    /// the defaults of both leave a policy as it was. Fails where a setting that no longer exists had another value.
+    fn still_holds(&self, now: &Self, registry: &Registry) -> Result<bool, locus::Error> {
+        let (recorded, asked) = (PolicyText::parse(&self.settings)?, PolicyText::parse(&now.settings)?);
+        let is_same = recorded.id == asked.id && recorded.preset == asked.preset;
+        if is_same && recorded.settings.iter().all(|setting| asked.settings.contains(setting)) {
+            return Ok(true);
+        }
+        match registry.parse_recorded(&self.settings) {
+            Ok(spec) => Ok(spec.full() == now.settings),
+            Err(error) if error.is_removed() => Err(error),
+            Err(_) => Ok(false),
+        }
     }
 }
 
@@ -147,7 +153,7 @@ impl RunFile {
     }
 
     /// This file with `asked` added to it, or an error that names what cannot be reconciled.
-    pub(crate) fn extended(mut self, asked: Self, out: &Path) -> Result<Self, Error> {
+    pub(crate) fn extended(mut self, asked: Self, out: &Path, registry: &Registry) -> Result<Self, Error> {
         let check = |what: &str, recorded: &str, asked: &str, remedy: &str| {
             if recorded == asked {
                 return Ok(());
@@ -180,14 +186,19 @@ impl RunFile {
             check(&its("rounds of checksum"), &old.first_trial_sha256, &problem.first_trial_sha256, remedy)?;
         }
         for policy in asked.policies {
-            match self.policies.iter().find(|old| old.policy == policy.policy) {
-                None => self.policies.push(policy),
-                Some(old) if !old.still_holds(&policy) => {
-                    let what = format!("`{}` meaning", policy.policy);
-                    let remedy = "spell out the settings of these trials as a policy of its own";
-                    check(&what, &old.settings, &policy.settings, remedy)?;
-                }
-                Some(_) => {}
+            let Some(old) = self.policies.iter().find(|old| old.policy == policy.policy) else {
+                self.policies.push(policy);
+                continue;
+            };
+            let still_holds = old.still_holds(&policy, registry).map_err(|error| {
+                let problem =
+                    format!("`{}` holds trials of a policy that no longer exists: {error}", out.display());
+                ErrorKind::InvalidExperiment { problem }
+            })?;
+            if !still_holds {
+                let what = format!("`{}` meaning", policy.policy);
+                let remedy = "spell out the settings of these trials as a policy of its own";
+                check(&what, &old.settings, &policy.settings, remedy)?;
             }
         }
         for session in asked.sessions {
@@ -303,10 +314,10 @@ mod tests {
     fn problems_and_policies_may_be_added_in_any_order() {
         let first = run(1, &[("a", "11")], &[("x", "x[k=1]")]);
         let second = run(1, &[("b", "22"), ("a", "11")], &[("y", "y[]")]);
-        let both = first.clone().extended(second, Path::new("out")).unwrap();
+        let both = first.clone().extended(second, Path::new("out"), &Registry::standard()).unwrap();
         assert_eq!(both, run(1, &[("a", "11"), ("b", "22")], &[("x", "x[k=1]"), ("y", "y[]")]));
         assert_eq!(RunFile::parse(&both.to_json()), Ok(both.clone()));
-        assert_eq!(both.clone().extended(first, Path::new("out")).unwrap(), both);
+        assert_eq!(both.clone().extended(first, Path::new("out"), &Registry::standard()).unwrap(), both);
     }
 
     #[test]
@@ -327,7 +338,11 @@ mod tests {
             (relabelled, "trials with `a` rounds of checksum 00, but ff was asked for"),
         ];
         for (asked, expected) in cases {
-            let message = first.clone().extended(asked, Path::new("out")).unwrap_err().to_string();
+            let message = first
+                .clone()
+                .extended(asked, Path::new("out"), &Registry::standard())
+                .unwrap_err()
+                .to_string();
             assert!(message.contains(expected), "{message}");
         }
     }
@@ -336,8 +351,8 @@ mod tests {
     fn a_setting_that_came_to_exist_later_is_no_difference() {
         let first = run(1, &[], &[("x", "x@p[k=1]")]);
         let later = run(1, &[], &[("x", "x@p[j=0,k=1,m=2]")]);
-        assert!(first.clone().extended(later.clone(), Path::new("out")).is_ok());
-        assert!(later.extended(first, Path::new("out")).is_err());
+        assert!(first.clone().extended(later.clone(), Path::new("out"), &Registry::standard()).is_ok());
+        assert!(later.extended(first, Path::new("out"), &Registry::standard()).is_err());
     }
 
     #[test]
@@ -357,11 +372,12 @@ mod tests {
             jobs: 2,
             machine,
         }];
-        let once = RunFile::new(1, 10).extended(asked.clone(), Path::new("out")).unwrap();
-        let mut twice = once.extended(asked.clone(), Path::new("out")).unwrap();
+        let once =
+            RunFile::new(1, 10).extended(asked.clone(), Path::new("out"), &Registry::standard()).unwrap();
+        let mut twice = once.extended(asked.clone(), Path::new("out"), &Registry::standard()).unwrap();
         assert_eq!(twice.sessions.len(), 1);
         asked.sessions[0].trials = 2;
-        twice = twice.extended(asked, Path::new("out")).unwrap();
+        twice = twice.extended(asked, Path::new("out"), &Registry::standard()).unwrap();
         assert_eq!(twice.sessions.len(), 2);
     }
 

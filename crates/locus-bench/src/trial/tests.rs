@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use locus::{Choice, Choose, FitReport, PolicySpec, Propensity, Shape};
+use locus::{Choice, Choose, FitReport, PolicySpec, Shape};
 
 use super::*;
 use crate::problem;
@@ -127,13 +127,13 @@ impl Choose for Recorder {
 
     fn choose(&self, request: Request<'_>) -> Result<Choice, locus::Error> {
         self.asked.lock().unwrap().push((request.round, request.context.to_vec()));
-        Ok(Choice { action: chosen(request.round), propensity: Propensity::Unknown })
+        Ok(Choice::new(chosen(request.round)))
     }
 }
 
 impl Policy for Recorder {
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, locus::Error> {
-        let Outcome { round, context, action, reward } = outcome;
+        let Outcome { round, context, action, reward, .. } = outcome;
         let n_asked = self.asked.get_mut().unwrap().len() as u64;
         assert_eq!(n_asked, round + 1, "it learns from a round before it is asked again");
         self.taught.push((round, context.to_vec(), action, reward));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 
-use locus::{PolicySpec, Seed};
+use locus::Seed;
 use locus_bench::Experiment;
 use locus_bench::record::read_run;
 use locus_bench::summary::{Format, Metric, Table};
@@ -14,7 +14,7 @@ use crate::fakes::{Act, MAX_STEPS, OTHER, build, dice, dice_from, experiment, re
 fn trials_policies_and_problems_may_be_added() {
     let whole = tempfile::tempdir().unwrap();
     let mut all = experiment(whole.path());
-    all.policies = PolicySpec::list(&format!("lin-full-post,{OTHER}")).unwrap();
+    all.policies = locus::Registry::standard().parse_list(&format!("lin-full-post,{OTHER}")).unwrap();
     all.problems = vec![dice("a"), dice("b"), dice("c")];
     all.trials = 4;
     assert_eq!(run(&all).unwrap().ran, 3 * 3 * 4);
@@ -22,7 +22,7 @@ fn trials_policies_and_problems_may_be_added() {
     let out = tempfile::tempdir().unwrap();
     let mut experiment = experiment(out.path());
     assert_eq!(run(&experiment).unwrap().ran, 2 * 2 * 3);
-    experiment.policies = PolicySpec::list(OTHER).unwrap();
+    experiment.policies = locus::Registry::standard().parse_list(OTHER).unwrap();
     assert_eq!(run(&experiment).unwrap().ran, 2 * 3);
     experiment.problems = vec![dice("c")];
     assert_eq!(run(&experiment).unwrap().ran, 2 * 3);
@@ -62,7 +62,8 @@ fn trials_may_begin_at_any_number() {
 fn uniform_always_runs_and_first() {
     let out = tempfile::tempdir().unwrap();
     let mut experiment = experiment(out.path());
-    experiment.policies = PolicySpec::list(&format!("{OTHER},uniform,{OTHER}")).unwrap();
+    experiment.policies =
+        locus::Registry::standard().parse_list(&format!("{OTHER},uniform,{OTHER}")).unwrap();
     let plan = experiment.plan().unwrap();
     let order: Vec<String> = plan.missing.iter().take(5).map(ToString::to_string).collect();
     assert_eq!(

@@ -47,7 +47,7 @@ fn each_once(seeds: impl IntoIterator<Item = Seed>) -> Vec<u64> {
 fn a_policys_chance_depends_on_seed_problem_trial_and_policy() {
     let out = tempfile::tempdir().unwrap();
     let mut experiment = experiment(out.path());
-    experiment.policies = PolicySpec::list(&format!("lin-full-post,{OTHER}")).unwrap();
+    experiment.policies = locus::Registry::standard().parse_list(&format!("lin-full-post,{OTHER}")).unwrap();
     let problems =
         ["a", "b"].map(|name| Arc::new(Remembers { problem: dice(name).problem, seeds: Mutex::default() }));
     experiment.problems = problems

@@ -24,7 +24,8 @@ fn a_failing_policy_is_recorded_and_tried_again_while_the_others_go_on() {
     let out = tempfile::tempdir().unwrap();
     let [mut good, mut bad] = [whole.path(), out.path()].map(experiment);
     for experiment in [&mut good, &mut bad] {
-        experiment.policies = PolicySpec::list(&format!("lin-full-post,{OTHER}")).unwrap();
+        experiment.policies =
+            locus::Registry::standard().parse_list(&format!("lin-full-post,{OTHER}")).unwrap();
     }
     run(&good).unwrap();
     let cases = [
@@ -59,7 +60,7 @@ fn failures_of_others_stay() {
     let out = tempfile::tempdir().unwrap();
     let mut experiment = experiment(out.path());
     run_with(&experiment, &build(act_badly(Act::OutOfRange))).unwrap();
-    experiment.policies = PolicySpec::list(OTHER).unwrap();
+    experiment.policies = locus::Registry::standard().parse_list(OTHER).unwrap();
     run(&experiment).unwrap();
     assert_eq!(results(out.path()).iter().filter(|row| row.outcome.is_err()).count(), 6);
 }
@@ -69,7 +70,7 @@ fn a_policy_that_cannot_be_built_is_a_failed_trial() {
     let out = tempfile::tempdir().unwrap();
     let refuse = |spec: &PolicySpec, shape: locus::Shape, _: locus::Seed| {
         assert_eq!(spec.id(), "uniform");
-        Err(locus::Error::ShapeOutOfRange { n_features: shape.n_features, n_actions: shape.n_actions })
+        Err(locus::Error::policy(format!("cannot be built for {} features", shape.n_features)))
     };
     let mut experiment = experiment(out.path());
     experiment.policies.clear();
@@ -78,7 +79,7 @@ fn a_policy_that_cannot_be_built_is_a_failed_trial() {
     let estimate = experiment.estimate_with(&refuse).unwrap();
     assert_eq!(estimate.unknown.len(), 2);
     assert!(
-        estimate.unknown[0].starts_with("uniform on a: round 0: a policy has from 1 to"),
+        estimate.unknown[0].starts_with("uniform on a: round 0: cannot be built for"),
         "{:?}",
         estimate.unknown
     );

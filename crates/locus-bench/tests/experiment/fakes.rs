@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use locus::{Choice, Choose, FitReport, Outcome, Policy, PolicySpec, Propensity, Request, Seed, Shape};
+use locus::{Choice, Choose, FitReport, Outcome, Policy, PolicySpec, Registry, Request, Seed, Shape};
 use locus_bench::experiment::{BuildPolicy, RunOutcome};
 use locus_bench::problem::{FileUsed, Loaded, Problem, Sequence};
 use locus_bench::record::{TrialRow, read_trials};
@@ -88,18 +88,15 @@ impl Choose for Fake {
         let round = request.round;
         let action = match self.act {
             Act::Fail(when) if when == round => {
-                return Err(locus::Error::Numeric {
-                    place: "the \"draw\",\nof".to_owned(),
-                    found: f64::NAN,
-                    round,
-                });
+                let message = "the \"draw\",\nof gave NaN in round 7; the policy did not act on it";
+                return Err(locus::Error::policy(message));
             }
             Act::Panic(when) if when == round => panic!("fell over,\nin round {round}"),
             Act::First => 0,
             Act::OutOfRange => SHAPE.n_actions,
             _ => self.seed.stream("choose", round).below(SHAPE.n_actions),
         };
-        Ok(Choice { action, propensity: Propensity::Unknown })
+        Ok(Choice::new(action))
     }
 }
 
@@ -134,8 +131,9 @@ pub(crate) fn experiment(out: &Path) -> Experiment {
     Experiment {
         suite: "test".to_owned(),
         command: vec!["locus".to_owned(), "bench".to_owned()],
+        registry: Registry::standard(),
         problems: vec![dice("a"), dice("b")],
-        policies: PolicySpec::list("lin-full-post").unwrap(),
+        policies: Registry::standard().parse_list("lin-full-post").unwrap(),
         trials: 3,
         first_trial: 0,
         steps: 20,

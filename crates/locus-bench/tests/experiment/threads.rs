@@ -3,7 +3,6 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use locus::PolicySpec;
 use locus_bench::experiment::Progress;
 use locus_bench::record::TrialRow;
 use locus_bench::trial::TrialId;
@@ -15,7 +14,8 @@ fn threads_change_nothing_but_the_time() {
     let [one, four] = [1, 4].map(|jobs| {
         let out = tempfile::tempdir().unwrap();
         let mut experiment = experiment(out.path());
-        experiment.policies = PolicySpec::list(&format!("lin-full-post,{OTHER}")).unwrap();
+        experiment.policies =
+            locus::Registry::standard().parse_list(&format!("lin-full-post,{OTHER}")).unwrap();
         experiment.trials = 10;
         experiment.jobs = jobs;
         assert_eq!(run(&experiment).unwrap().ran, 60);

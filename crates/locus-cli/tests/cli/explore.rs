@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use locus::PolicySpec;
-
 use crate::harness::{Desk, id};
 
 /// A net that trains in milliseconds.
@@ -88,7 +86,7 @@ fn the_trial_is_that_of_the_benchmark() {
         }
         let json = desk.read(&format!("{out}/explore/explore.json"));
         let rows = desk.rows("out");
-        for policy in PolicySpec::list(&policies).unwrap() {
+        for policy in locus::Registry::standard().parse_list(&policies).unwrap() {
             let row = rows.iter().find(|row| row.id == id(&policy.to_string(), "wheel", 1)).unwrap();
             let regret = row.outcome.as_ref().unwrap().cumulative_regret;
             assert!(json.contains(&format!("\"cumulative_regret\": {regret:?}")), "{regret} in {json}");
@@ -142,7 +140,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     refused("wheel --steps 0", &["`steps` is 0, expected at least 1"]);
     refused(&format!("{quick} --context 50"), &["there is no context 50", "from 0 to 49"]);
     refused(&format!("{quick} --context -1"), &["-1"]);
-    refused("wheel --policies uniform", &["`uniform` has no idea of rewards to draw from"]);
+    refused("wheel --policies uniform", &["`uniform` has no reward model to sample from"]);
     refused("wheel --policies lin", &["no policy is called `lin`"]);
     refused("wheel --policies=", &["`locus policies`"]);
     refused(&format!("{quick} --draws 100000000000"), &["expected at most 50000000"]);

@@ -1,16 +1,28 @@
 //! How is an action chosen, and learned?
 //!
-//! Two traits face the caller. [`Choose`] decides and cannot learn; it is shared between threads. [`Policy`]
-//! learns and hands out such deciders. Behind them, a [`RewardModel`](wrapper::RewardModel) says what rewards to
-//! expect, and [`Thompson`](wrapper::Thompson) makes a policy of it. [`registry`](crate::registry) knows them all by name.
+//! Two traits face the caller. [`Choose`] decides and cannot learn; it is shared between threads. [`Policy`] learns and gives out
+//! such deciders. Two more face whoever writes a policy: a [`Learner`] and its [`Decider`], which `Agent` makes a policy of.
 
-pub mod replay;
-pub(crate) mod scratch;
-pub mod wrapper;
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
+mod learner;
+mod plan;
+mod replay;
+mod scratch;
+mod wrapper;
 
 use std::sync::Arc;
 
+use crate::error::Kind;
 use crate::{Choice, Error, Outcome, Request, Shape};
+
+pub(crate) use learner::check_reward;
+pub use learner::{Breakdown, Decider, Learner, highest};
+pub use plan::Plan;
+pub use replay::{Observation, Replay};
+pub(crate) use scratch::Cache;
+pub use scratch::Scratch;
+pub(crate) use wrapper::Agent;
 
 /// Something that can decide; safe to share between threads, unable to learn.
 pub trait Choose: Send + Sync {
@@ -29,9 +41,9 @@ pub trait Choose: Send + Sync {
     ///
     /// Give one context many times to see its distribution, or many contexts once each. A policy that explores otherwise than by
     /// drawing rewards gives what its decisions compare, the same each time: predicted rewards (`epsilon-greedy`, `boltzmann`) or
-    /// upper bounds (`lin-ucb`). A policy that expects no rewards fails with [`Error::NoRewards`].
+    /// upper bounds (`lin-ucb`). A policy without a reward model fails ([`Error::is_no_rewards`]).
     fn sample_rewards(&self, _round: u64, _contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
-        Err(Error::NoRewards { policy: self.name().to_owned() })
+        Err(Kind::NoRewards { policy: self.name().to_owned() }.into())
     }
 }
 
@@ -65,5 +77,9 @@ pub struct FitReport {
     pub interventions: u64,
 }
 
-#[cfg(test)]
-pub(crate) mod contract;
+impl FitReport {
+    /// A round of training on so many minibatches, with their mean loss.
+    pub const fn new(minibatches: u32, mean_loss: f64) -> Self {
+        Self { minibatches, mean_loss: Some(mean_loss), interventions: 0 }
+    }
+}

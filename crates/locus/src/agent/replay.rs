@@ -22,6 +22,7 @@ pub struct Replay {
 
 /// One observation of a [`Replay`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Observation<'a> {
     /// The context that was decided for.
     pub context: &'a [f32],
@@ -33,7 +34,7 @@ pub struct Observation<'a> {
 
 impl Replay {
     /// An empty replay that keeps the last `capacity` observations, or all with `None`.
-    pub fn new(n_features: usize, capacity: Option<usize>) -> Self {
+    pub(crate) fn new(n_features: usize, capacity: Option<usize>) -> Self {
         Self {
             n_features,
             capacity: capacity.unwrap_or(usize::MAX).max(1),
@@ -55,7 +56,7 @@ impl Replay {
     }
 
     /// Adds an outcome as the newest observation.
-    pub fn push(&mut self, outcome: &Outcome<'_>) {
+    pub(crate) fn push(&mut self, outcome: &Outcome<'_>) {
         debug_assert_eq!(outcome.context.len(), self.n_features);
         let action = outcome.action as u32;
         if self.len() < self.capacity {
@@ -116,8 +117,7 @@ impl Replay {
         let mut context = vec![0.0; if n_observations > 0 { shape.n_features } else { 0 }];
         for _ in 0..n_observations {
             decoder.f32s(&mut context)?;
-            let outcome =
-                Outcome { round: 0, context: &context, action: decoder.usize()?, reward: decoder.f64()? };
+            let outcome = Outcome::new(0, &context, decoder.usize()?, decoder.f64()?);
             outcome.check(shape).map_err(|error| decoder.damaged(error.to_string()))?;
             replay.push(&outcome);
         }
@@ -134,7 +134,7 @@ mod tests {
         let mut replay = Replay::new(2, capacity);
         for i in 0..n {
             let context = [i as f32, -(i as f32)];
-            replay.push(&Outcome { round: i as u64, context: &context, action: i % 3, reward: i as f64 });
+            replay.push(&Outcome::new(i as u64, &context, i % 3, i as f64));
         }
         replay
     }

@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 
-/// Reusable buffers.
+/// Reusable buffers of a thread, for the intermediate numbers of a decision.
 #[derive(Debug, Default)]
 pub struct Scratch {
     doubles: Vec<f64>,
@@ -24,7 +24,7 @@ thread_local! {
 
 impl Scratch {
     /// Calls `body` with this thread's buffers. `body` must not make another decision on this thread.
-    pub fn with<T>(body: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn with<T>(body: impl FnOnce(&mut Self) -> T) -> T {
         SCRATCH.with_borrow_mut(body)
     }
 
@@ -59,7 +59,7 @@ impl Scratch {
     }
 
     /// Slices of these lengths, holding whatever was left in them.
-    pub fn doubles<const N: usize>(&mut self, lengths: [usize; N]) -> [&mut [f64]; N] {
+    pub(crate) fn doubles<const N: usize>(&mut self, lengths: [usize; N]) -> [&mut [f64]; N] {
         let total = lengths.iter().sum();
         if self.doubles.len() < total {
             self.doubles.resize(total, 0.0);

@@ -1,7 +1,13 @@
-//! What passes between a policy and its caller.
+//! What passes between a policy and its caller: a request, a choice and, sooner or later, an outcome.
+//!
+//! All of these can gain fields without breaking callers: they are built by constructors and read by field.
 
-mod interaction;
+mod choice;
+mod outcome;
+mod request;
 mod shape;
 
-pub use interaction::{Choice, Outcome, Propensity, Request};
+pub use choice::{Choice, Propensity};
+pub use outcome::Outcome;
+pub use request::Request;
 pub use shape::Shape;

@@ -1,9 +1,11 @@
 //! The two sizes that a problem and a policy must agree on.
 
 use crate::Error;
+use crate::error::Kind;
 
 /// How wide a context is and how many actions there are to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Shape {
     /// C, the number of features of a context.
     pub n_features: usize,
@@ -26,16 +28,16 @@ impl Shape {
         if [n_features, n_actions].iter().all(|n| (1..=Self::MAX).contains(n)) {
             return Ok(());
         }
-        Err(Error::ShapeOutOfRange { n_features, n_actions })
+        Err(Kind::ShapeOutOfRange { n_features, n_actions }.into())
     }
 
     /// Fails unless `context` has the right length and every feature is finite.
     pub(crate) fn check_context(self, context: &[f32]) -> Result<(), Error> {
         if context.len() != self.n_features {
-            return Err(Error::ContextLength { found: context.len(), expected: self.n_features });
+            return Err(Kind::ContextLength { found: context.len(), expected: self.n_features }.into());
         }
         match context.iter().position(|feature| !feature.is_finite()) {
-            Some(index) => Err(Error::NonFiniteFeature { index, value: context[index] }),
+            Some(index) => Err(Kind::NonFiniteFeature { index, value: context[index] }.into()),
             None => Ok(()),
         }
     }

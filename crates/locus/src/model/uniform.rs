@@ -5,33 +5,35 @@ use std::sync::Arc;
 use crate::agent::{Choose, FitReport, Policy};
 use crate::registry::save;
 use crate::registry::settings::config;
-use crate::registry::{Identity, Registered, begin_save};
-use crate::{Choice, Error, Outcome, Propensity, Request, Shape};
+use crate::registry::{Definition, Identity, begin_save};
+use crate::{Choice, Error, Outcome, Request, Shape};
 
 config! {
     /// Uniform has no settings.
     pub struct UniformConfig {}
 }
 
-pub(crate) static REGISTERED: Registered<UniformConfig> = Registered {
-    id: "uniform",
-    summary: "A uniformly random action; what regret is normalized by",
-    presets: &[("benchmark", UniformConfig::default)],
-    build: |_, identity| Ok(Box::new(Uniform::new(identity))),
-    load: |_, identity, _| Ok(Box::new(Uniform::new(identity))),
-};
+pub(crate) fn definition() -> Definition<UniformConfig> {
+    Definition::custom(
+        "uniform",
+        "A uniformly random action; what regret is normalized by",
+        |_, identity| Ok(Box::new(Uniform::new(identity))),
+        |_, identity, _| Ok(Box::new(Uniform::new(identity))),
+    )
+    .presets([("benchmark", UniformConfig::default())])
+}
 
 /// Chooses every action with the same probability, and learns nothing.
 #[derive(Clone, Debug)]
-pub struct Uniform {
-    identity: Identity,
-    name: String,
+struct Uniform {
+    identity: Arc<Identity>,
+    name: Arc<str>,
 }
 
 impl Uniform {
     /// The policy.
     fn new(identity: Identity) -> Self {
-        Self { name: identity.spec.to_string(), identity }
+        Self { name: identity.spec.to_string().into(), identity: Arc::new(identity) }
     }
 }
 
@@ -48,7 +50,7 @@ impl Choose for Uniform {
         self.shape().check_context(request.context)?;
         let n_actions = self.shape().n_actions;
         let action = self.identity.seed.stream("choose", request.round).below(n_actions);
-        Ok(Choice { action, propensity: Propensity::Exact(1.0 / n_actions as f64) })
+        Ok(Choice::new(action).with_propensity(1.0 / n_actions as f64))
     }
 }
 
@@ -63,7 +65,13 @@ impl Policy for Uniform {
     }
 
     fn save(&self) -> Vec<u8> {
-        let Identity { spec, shape, seed } = &self.identity;
-        save::seal(begin_save(spec, *shape, *seed))
+        save::seal(begin_save(&self.identity))
+    }
+}
+
+impl UniformConfig {
+    /// Builds the policy.
+    pub fn build(&self, shape: Shape, seed: crate::Seed) -> Result<Box<dyn Policy>, Error> {
+        definition().spec(self)?.build(shape, seed)
     }
 }

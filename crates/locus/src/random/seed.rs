@@ -1,4 +1,4 @@
-//! All chance flows from one [`Seed`] through named streams.
+//! All randomness comes from one [`Seed`] through named streams.
 //!
 //! A stream is keyed by a purpose (`"init"`, `"choose"`, `"fit"`) and a round, so the numbers of round 700 do
 //! not depend on what was drawn in rounds 0 to 699, on the number of threads, or on restarts. That is why no
@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 
 use crate::Rng;
 
-/// Where all random numbers of a policy or a trial come from.
+/// The random seed of a policy or a trial, from which all its random numbers come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seed(u64);
 
@@ -24,12 +24,12 @@ impl Seed {
         self.0
     }
 
-    /// An independent seed for something that has a name.
+    /// A seed of its own for something that has a name.
     pub fn derive(self, label: &str) -> Self {
         Self(mix(mix(self.0 ^ LABEL) ^ hash(label)))
     }
 
-    /// An independent seed for something that has a number.
+    /// A seed of its own for something that has a number.
     pub fn derive_index(self, index: u64) -> Self {
         Self(mix(mix(self.0 ^ INDEX) ^ mix(index)))
     }
@@ -59,7 +59,8 @@ impl Seed {
 
 /// 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Keep names and numbers apart: `derive("…")` never meets `derive_index(…)` by construction.
+/// Keep names and numbers apart. The mixing is a bijection, so for every label there is one index in 2⁶⁴ whose seed is the same; small
+/// indices meet no label in use.
 const LABEL: u64 = 0x6C61_6265_6C00_0000;
 const INDEX: u64 = 0x696E_6465_7800_0000;
 

@@ -11,6 +11,7 @@
 //! Numbers are little-endian, floats to the bit. The policy's text names every setting, so a file means the
 //! same when defaults change. Nothing here trusts a length: no input panics or allocates more than it holds.
 
+use crate::error::Kind;
 use crate::{Error, Shape};
 
 /// What a saved policy begins with.
@@ -104,7 +105,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Fails if a net for this shape is larger than what is left, before any room is made for it.
-    pub fn check_room(&self, shape: Shape) -> Result<(), Error> {
+    pub(crate) fn check_room(&self, shape: Shape) -> Result<(), Error> {
         if shape.n_features.max(shape.n_actions) > self.remaining() {
             return Err(self.damaged("its parameters are cut short".to_owned()));
         }
@@ -112,7 +113,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// `N` lists of `n` finite numbers each: parameters, and what their optimizer keeps.
-    pub fn parameters<const N: usize>(&mut self, n: usize) -> Result<[Vec<f32>; N], Error> {
+    pub(crate) fn parameters<const N: usize>(&mut self, n: usize) -> Result<[Vec<f32>; N], Error> {
         if self.remaining() / (N * size_of::<f32>()) < n {
             return Err(self.damaged("its parameters are cut short".to_owned()));
         }
@@ -147,8 +148,8 @@ impl<'a> Decoder<'a> {
     }
 
     /// The error for contents that cannot be.
-    pub fn damaged(&self, problem: String) -> Error {
-        Error::DamagedPolicy { problem }
+    pub fn damaged(&self, problem: impl Into<String>) -> Error {
+        Kind::DamagedPolicy { problem: problem.into() }.into()
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
@@ -187,22 +188,24 @@ pub(crate) fn unseal(file: &[u8]) -> Result<Decoder<'_>, Error> {
             0 => "an empty file".to_owned(),
             length => format!("`{}`", file[..length.min(8)].escape_ascii()),
         };
-        return Err(Error::NotASavedPolicy { found });
+        return Err(Kind::NotASavedPolicy { found }.into());
     }
     let mut header = Decoder::new(&file[MAGIC.len()..]);
     let found = u32::from_le_bytes(header.array()?);
     if found > FORMAT {
-        return Err(Error::FutureFormat { found, newest: FORMAT });
+        return Err(Kind::FutureFormat { found, newest: FORMAT }.into());
     }
     let length = header.usize()?;
     let present = file.len().saturating_sub(HEADER + TRAILER);
     if length != present || file.len() < HEADER + TRAILER {
         let problem = format!("its body should have {length} bytes but has {present}");
-        return Err(Error::DamagedPolicy { problem });
+        return Err(Kind::DamagedPolicy { problem }.into());
     }
     let (contents, checksum) = file.split_at(file.len() - TRAILER);
     if crc32fast::hash(contents).to_le_bytes() != checksum {
-        return Err(Error::DamagedPolicy { problem: "its checksum does not match its contents".to_owned() });
+        return Err(
+            Kind::DamagedPolicy { problem: "its checksum does not match its contents".to_owned() }.into()
+        );
     }
     Ok(Decoder::new(&contents[HEADER..]))
 }

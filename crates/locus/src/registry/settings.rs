@@ -1,59 +1,76 @@
 //! Settings of policies, each written down once.
 //!
-//! A policy's settings are one struct, declared with [`config!`]. The same lines yield the struct, its
-//! defaults, parsing from text, range checks, the canonical form, rustdoc and what `locus policies` prints.
+//! A policy's settings are one struct, declared with [`config!`](crate::config). The same lines yield the struct, its defaults,
+//! setters, parsing from text, range checks, the canonical form, rustdoc and what `locus policies` prints. A table can include
+//! another one; its keys stay as they are.
 
 use std::fmt;
 
-/// A struct of settings with a table of its fields.
+/// A struct of settings, declared with [`config!`](crate::config).
 pub trait Config: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'static {
-    /// One entry for each setting.
-    fn fields() -> &'static [Field<Self>];
+    /// Calls `visit` with every setting and its value, in the order of the table.
+    fn for_each(&self, visit: &mut dyn FnMut(&Field, &dyn Setting));
 
-    /// Fails at the first setting that lies out of its range, with the field at fault.
-    fn check(&self) -> Result<(), &'static Field<Self>> {
-        Self::fields().iter().find(|field| !(field.is_in_range)(self)).map_or(Ok(()), Err)
-    }
+    /// The same, with values that can be changed.
+    fn for_each_mut(&mut self, visit: &mut dyn FnMut(&Field, &mut dyn Setting));
 }
 
-/// One setting of a config of type `C`.
-pub struct Field<C: 'static> {
+/// One line of a table of settings.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Field {
     /// Its name in `key=value`.
     pub key: &'static str,
     /// What it means.
     pub doc: &'static str,
+    /// Which values it takes.
+    pub range: Range,
     /// Where its default comes from.
     pub source: &'static str,
-    /// Which values it takes, in words.
-    pub expected: fn() -> String,
-    /// The value as text, such that [`Field::set`] reads it back exactly.
-    pub get: fn(&C) -> String,
-    /// Sets the value from text; false if the text is not of its type.
-    pub set: fn(&mut C, &str) -> bool,
-    /// Whether the value lies in its range.
-    pub is_in_range: fn(&C) -> bool,
 }
 
-/// A type that a setting can have.
-pub(crate) trait Setting: Sized {
+impl Field {
+    /// The line; [`config!`](crate::config) calls this.
+    #[doc(hidden)]
+    pub const fn new(key: &'static str, doc: &'static str, range: Range, source: &'static str) -> Self {
+        Self { key, doc, range, source }
+    }
+
+    /// Type and range in words.
+    pub(crate) fn expected(&self, value: &dyn Setting) -> String {
+        format!("{} {}", value.kind(), self.range).trim_end().to_owned()
+    }
+}
+
+/// A type that a setting can have; see [`words!`](crate::words) for those whose values are words.
+pub trait Setting {
     /// The type in words: `a whole number`.
-    const TYPE: &'static str;
+    fn kind(&self) -> &'static str;
 
-    /// Reads what [`Setting::format`] writes, and what people write.
-    fn parse(text: &str) -> Option<Self>;
+    /// Takes the value that a text means; false, and nothing changed, if it means none.
+    fn parse(&mut self, text: &str) -> bool;
 
-    /// The one way in which this value is written.
+    /// The one text of this value, which [`Setting::parse`] reads back exactly.
     fn format(&self) -> String;
 
-    /// The value as a number, for range checks.
-    fn magnitude(&self) -> f64;
+    /// The value as a number, for the range; 0 where there is nothing to check.
+    fn magnitude(&self) -> f64 {
+        0.0
+    }
+}
+
+/// Takes a value that was parsed, if there is one.
+pub(crate) fn take<T>(place: &mut T, parsed: Option<T>) -> bool {
+    parsed.map(|value| *place = value).is_some()
 }
 
 impl Setting for f64 {
-    const TYPE: &'static str = "a number";
+    fn kind(&self) -> &'static str {
+        "a number"
+    }
 
-    fn parse(text: &str) -> Option<Self> {
-        text.parse().ok().filter(|value: &f64| value.is_finite())
+    fn parse(&mut self, text: &str) -> bool {
+        take(self, text.parse().ok().filter(|value: &f64| value.is_finite()))
     }
 
     fn format(&self) -> String {
@@ -71,10 +88,12 @@ impl Setting for f64 {
 }
 
 impl Setting for u32 {
-    const TYPE: &'static str = "a whole number";
+    fn kind(&self) -> &'static str {
+        "a whole number"
+    }
 
-    fn parse(text: &str) -> Option<Self> {
-        text.parse().ok()
+    fn parse(&mut self, text: &str) -> bool {
+        take(self, text.parse().ok())
     }
 
     fn format(&self) -> String {
@@ -87,6 +106,19 @@ impl Setting for u32 {
 }
 
 /// Declares an enum whose values are words, as a [`Setting`].
+///
+/// ```
+/// locus::words! {
+///     /// What to do with ties.
+///     pub enum Ties {
+///         /// The first wins.
+///         First = "first",
+///         /// A random one wins.
+///         Random = "random",
+///     }
+/// }
+/// ```
+#[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -100,24 +132,23 @@ macro_rules! words {
             $($(#[$variant_meta])+ $variant,)+
         }
 
-        impl $crate::registry::settings::Setting for $name {
-            const TYPE: &'static str = concat!("one of", $(" ", $word),+);
+        impl $crate::Setting for $name {
+            fn kind(&self) -> &'static str {
+                concat!("one of", $(" ", $word),+)
+            }
 
-            fn parse(text: &str) -> Option<Self> {
+            fn parse(&mut self, text: &str) -> bool {
                 match text {
-                    $($word => Some(Self::$variant),)+
-                    _ => None,
+                    $($word => *self = Self::$variant,)+
+                    _ => return false,
                 }
+                true
             }
 
             fn format(&self) -> String {
                 match self {
                     $(Self::$variant => $word.to_owned(),)+
                 }
-            }
-
-            fn magnitude(&self) -> f64 {
-                0.0
             }
         }
     };
@@ -126,7 +157,7 @@ pub(crate) use words;
 
 /// The values that a numeric setting takes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Range {
+pub struct Range {
     low: f64,
     high: f64,
     excludes_low: bool,
@@ -134,15 +165,15 @@ pub(crate) struct Range {
 
 impl Range {
     /// Whatever the type allows.
-    pub(crate) const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, excludes_low: false };
+    pub const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, excludes_low: false };
 
     /// `low < value ≤ high`.
-    pub(crate) const fn above(low: f64, high: f64) -> Self {
+    pub const fn above(low: f64, high: f64) -> Self {
         Self { low, high, excludes_low: true }
     }
 
     /// `low ≤ value ≤ high`.
-    pub(crate) const fn from(low: f64, high: f64) -> Self {
+    pub const fn from(low: f64, high: f64) -> Self {
         Self { low, high, excludes_low: false }
     }
 
@@ -166,8 +197,22 @@ impl fmt::Display for Range {
     }
 }
 
-/// Declares a struct of settings and its table: for each field its doc, name, type, default, range, and where
-/// the default comes from.
+/// Declares a struct of settings and its table: for each setting its doc, name, type, default, range, and where the default comes
+/// from. Lines that begin with `..` include another table, with its values at the start; they come last.
+///
+/// ```
+/// locus::config! {
+///     /// Settings of a policy.
+///     pub struct MyConfig {
+///         /// Standard deviation of a reward
+///         noise_std: f64 = 1.0, Range::above(0.0, 1e6), "our choice";
+///         ..agent: locus::AgentConfig = locus::AgentConfig::default();
+///     }
+/// }
+/// let config = MyConfig::default().noise_std(0.5);
+/// assert_eq!((config.noise_std, config.agent.initial_pulls), (0.5, 2));
+/// ```
+#[macro_export]
 macro_rules! config {
     (
         $(#[$meta:meta])*
@@ -176,52 +221,76 @@ macro_rules! config {
                 $(#[doc = $doc:literal])+
                 $field:ident: $type:ty = $default:expr, $range:expr, $source:literal;
             )*
+            $(..$part:ident: $part_type:ty = $part_default:expr;)*
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
         $visibility struct $name {
             $(
                 $(#[doc = $doc])+
                 #[doc = concat!("\n\nDefault `", stringify!($default), "` (", $source, ").")]
                 pub $field: $type,
             )*
+            $(
+                #[doc = concat!("Further settings, those of [`", stringify!($part_type), "`].")]
+                pub $part: $part_type,
+            )*
         }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default,)* }
+                Self { $($field: $default,)* $($part: $part_default,)* }
             }
         }
 
-        impl $crate::registry::settings::Config for $name {
-            fn fields() -> &'static [$crate::registry::settings::Field<Self>] {
-                #[allow(unused_imports)]
-                use $crate::registry::settings::{Field, Range, Setting};
-                const {
-                    &[$(
-                        Field {
-                            key: stringify!($field),
-                            doc: concat!($($doc),+),
-                            source: $source,
-                            expected: || format!("{} {}", <$type as Setting>::TYPE, $range).trim_end().to_owned(),
-                            get: |config: &$name| config.$field.format(),
-                            set: |config: &mut $name, text| match <$type as Setting>::parse(text) {
-                                Some(value) => {
-                                    config.$field = value;
-                                    true
-                                }
-                                None => false,
-                            },
-                            is_in_range: |config: &$name| $range.contains(config.$field.magnitude()),
-                        },
-                    )*]
+        #[allow(dead_code, reason = "nobody need change every setting")]
+        impl $name {
+            $(
+                #[doc = concat!("The same with another `", stringify!($field), "`.")]
+                #[must_use]
+                $visibility fn $field(mut self, value: $type) -> Self {
+                    self.$field = value;
+                    self
                 }
+            )*
+            $(
+                #[doc = concat!("The same with other settings of `", stringify!($part), "`.")]
+                #[must_use]
+                $visibility fn $part(mut self, settings: $part_type) -> Self {
+                    self.$part = settings;
+                    self
+                }
+            )*
+        }
+
+        impl $crate::Config for $name {
+            #[allow(unused_imports, unused_variables)]
+            fn for_each(&self, visit: &mut dyn FnMut(&$crate::Field, &dyn $crate::Setting)) {
+                use $crate::{Config, Field, Range};
+                $(visit(&Field::new(stringify!($field), concat!($($doc),+), $range, $source), &self.$field);)*
+                $(self.$part.for_each(visit);)*
+            }
+
+            #[allow(unused_imports, unused_variables)]
+            fn for_each_mut(&mut self, visit: &mut dyn FnMut(&$crate::Field, &mut dyn $crate::Setting)) {
+                use $crate::{Config, Field, Range};
+                $(visit(&Field::new(stringify!($field), concat!($($doc),+), $range, $source), &mut self.$field);)*
+                $(self.$part.for_each_mut(visit);)*
             }
         }
     };
 }
 pub(crate) use config;
+
+config! {
+    /// The settings that every policy around a [`Learner`](crate::Learner) has; a table includes them with `..agent`.
+    pub struct AgentConfig {
+        /// How often every action is played, round robin, before the model decides
+        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -231,17 +300,20 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_read_back_exactly(value in prop::num::f64::NORMAL | prop::num::f64::ZERO) {
-            prop_assert_eq!(f64::parse(&value.format()), Some(value));
+            let mut read = 0.5;
+            prop_assert!(read.parse(&value.format()));
+            prop_assert_eq!(read, value);
         }
     }
 
     #[test]
     fn numbers_are_written_as_people_write_them() {
-        let written: Vec<String> = [0.25, 1.0, 6.0, 1e-8, 2e-4, 1e10, 0.0].iter().map(f64::format).collect();
+        let written: Vec<String> =
+            [0.25, 1.0, 6.0, 1e-8, 2e-4, 1e10, 0.0].iter().map(Setting::format).collect();
         assert_eq!(written, ["0.25", "1", "6", "1e-8", "0.0002", "1e10", "0"]);
-        assert_eq!(f64::parse("NaN"), None);
-        assert_eq!(f64::parse("inf"), None);
-        assert_eq!(u32::parse("-1"), None);
+        let (mut number, mut whole) = (0.5, 3_u32);
+        assert!(!number.parse("NaN") && !number.parse("inf") && !whole.parse("-1"));
+        assert_eq!((number, whole), (0.5, 3));
     }
 
     #[test]

@@ -1,18 +1,23 @@
 //! Policies as text: `id[@preset][key=value,…]`, the same on the command line, in suites and in records.
 
+use std::any::Any;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
+use std::sync::Arc;
 
+use super::settings::Config;
+use super::{Entry, STANDARD};
 use crate::agent::Policy;
-use crate::registry::{self, Entry};
+use crate::error::Kind;
 use crate::{Error, Seed, Shape};
 
 /// A policy by name, with every setting checked, ready to be built.
 ///
-/// Its text is canonical: keys are sorted, and settings that have the preset's value and the default preset
-/// are left out, so two texts are equal if and only if they mean the same.
+/// Its text is canonical: keys are sorted, and settings that have the preset's value and the default preset are left out, so two
+/// texts are equal if and only if they mean the same. Parsing knows the policies of this crate;
+/// [`Registry::parse`](crate::Registry::parse) those of a registry.
 ///
 /// ```
 /// use locus::{PolicySpec, Seed, Shape};
@@ -24,10 +29,12 @@ use crate::{Error, Seed, Shape};
 /// ```
 #[derive(Clone)]
 pub struct PolicySpec {
-    entry: &'static dyn Entry,
+    entry: Arc<dyn Entry>,
     preset: &'static str,
     /// Every setting, in the order of the policy's table.
     settings: Vec<Setting>,
+    /// The same, typed.
+    config: Arc<dyn Any + Send + Sync>,
 }
 
 /// One setting of a [`PolicySpec`].
@@ -40,17 +47,6 @@ struct Setting {
 }
 
 impl PolicySpec {
-    /// The policies of a comma-separated list; commas in brackets do not separate.
-    ///
-    /// ```
-    /// let specs = locus::PolicySpec::list("uniform, lin-full-post[prior_shape=3,prior_rate=3]")?;
-    /// assert_eq!(specs.len(), 2);
-    /// # Ok::<(), locus::Error>(())
-    /// ```
-    pub fn list(text: &str) -> Result<Vec<Self>, Error> {
-        split_outside_brackets(text).into_iter().map(str::parse).collect()
-    }
-
     /// The id, without preset and settings.
     pub fn id(&self) -> &'static str {
         self.entry.id()
@@ -78,17 +74,24 @@ impl PolicySpec {
         self.settings.iter().map(|setting| (setting.key, setting.value.as_str()))
     }
 
-    pub(crate) fn new(
-        entry: &'static dyn Entry,
+    /// Settings are key, whether the preset already says so, and value.
+    pub(super) fn new(
+        entry: Arc<dyn Entry>,
         preset: &'static str,
-        settings: impl Iterator<Item = (&'static str, String, bool)>,
+        settings: Vec<(&'static str, bool, String)>,
+        config: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        let settings = settings.map(|(key, value, is_preset)| Setting { key, value, is_preset }).collect();
-        Self { entry, preset, settings }
+        let setting = |(key, is_preset, value)| Setting { key, value, is_preset };
+        Self { entry, preset, settings: settings.into_iter().map(setting).collect(), config }
     }
 
-    pub(crate) fn entry(&self) -> &'static dyn Entry {
-        self.entry
+    pub(super) fn entry(&self) -> &dyn Entry {
+        &*self.entry
+    }
+
+    /// The typed settings of a spec of the policy whose settings are a `C`.
+    pub(super) fn config<C: Config>(&self) -> &C {
+        self.config.downcast_ref().expect("a spec has the settings of its entry")
     }
 }
 
@@ -96,15 +99,13 @@ impl FromStr for PolicySpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let Parts { id, preset, settings } =
-            Parts::parse(text).map_err(|problem| Error::PolicySyntax { text: text.to_owned(), problem })?;
-        registry::entry(id)?.resolve(preset, &settings)
+        STANDARD.parse(text)
     }
 }
 
 impl fmt::Display for PolicySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_default_preset = self.preset == self.entry.presets()[0];
+        let is_default_preset = self.preset == self.entry.default_preset();
         let mut settings: Vec<&Setting> = self.settings.iter().filter(|setting| !setting.is_preset).collect();
         settings.sort_unstable_by_key(|setting| setting.key);
         f.write_str(&render(self.id(), (!is_default_preset).then_some(self.preset), settings))
@@ -159,15 +160,36 @@ fn render(id: &str, preset: Option<&str>, settings: Vec<&Setting>) -> String {
     text
 }
 
-/// `id[@preset][key=value,…]`, taken apart.
-struct Parts<'a> {
-    id: &'a str,
-    preset: Option<&'a str>,
-    settings: Vec<(&'a str, &'a str)>,
+/// A policy's text, taken apart: `id[@preset][key=value,…]`. Whether there is such a policy is not asked.
+///
+/// ```
+/// let text = locus::PolicyText::parse("lu-gauss@paper[latent_dim=20]")?;
+/// assert_eq!((text.id, text.preset, &*text.settings), ("lu-gauss", Some("paper"), &[("latent_dim", "20")][..]));
+/// # Ok::<(), locus::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PolicyText<'a> {
+    /// The id.
+    pub id: &'a str,
+    /// The preset, if it is named.
+    pub preset: Option<&'a str>,
+    /// Key and value of the settings that are named, in their order.
+    pub settings: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Parts<'a> {
-    fn parse(text: &'a str) -> Result<Self, String> {
+impl<'a> PolicyText<'a> {
+    /// Takes a text apart.
+    pub fn parse(text: &'a str) -> Result<Self, Error> {
+        Self::take_apart(text).map_err(|problem| Kind::PolicySyntax { text: text.to_owned(), problem }.into())
+    }
+
+    /// The policies' texts in a comma-separated list; commas in brackets do not separate.
+    pub fn split_list(list: &'a str) -> Vec<&'a str> {
+        split_list(list)
+    }
+
+    fn take_apart(text: &'a str) -> Result<Self, String> {
         let text = text.trim();
         let (name, settings) = match text.split_once('[') {
             None => (text, ""),
@@ -198,8 +220,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The parts of a list, trimmed, without empty ones.
-fn split_outside_brackets(text: &str) -> Vec<&str> {
+/// The parts of a comma-separated list, trimmed, without empty ones; commas in brackets do not separate.
+fn split_list(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = text.split(|character| {
         match character {
@@ -217,6 +239,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Registry;
 
     fn canonical(text: &str) -> String {
         text.parse::<PolicySpec>().unwrap().to_string()
@@ -250,7 +273,9 @@ mod tests {
 
     #[test]
     fn lists_split_on_commas_outside_brackets() {
-        let specs = PolicySpec::list("uniform,lin-full-post[prior_shape=1,prior_rate=1], uniform,").unwrap();
+        let specs = Registry::standard()
+            .parse_list("uniform,lin-full-post[prior_shape=1,prior_rate=1], uniform,")
+            .unwrap();
         let texts: Vec<String> = specs.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["uniform", "lin-full-post[prior_rate=1,prior_shape=1]", "uniform"]);
     }
@@ -285,12 +310,12 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in "\\PC*") {
-            let _ = PolicySpec::list(&text);
+            let _ = Registry::standard().parse_list(&text);
         }
 
         #[test]
         fn no_almost_right_text_panics(text in "(lin-full-post|uniform)?[@\\[\\],=a-z_0-9. -]{0,40}") {
-            for spec in PolicySpec::list(&text).into_iter().flatten() {
+            for spec in Registry::standard().parse_list(&text).into_iter().flatten() {
                 prop_assert_eq!(canonical(&spec.to_string()), spec.to_string());
                 prop_assert_eq!(spec.full().parse::<PolicySpec>().unwrap(), spec);
             }

@@ -1,6 +1,6 @@
 //! The kinds of values that settings of several policies have.
 
-use crate::registry::settings::{Setting, words};
+use crate::registry::settings::{Setting, take, words};
 
 words! {
     /// Yes or no.
@@ -27,14 +27,16 @@ words! {
 pub struct Layers(pub Vec<usize>);
 
 impl Setting for Layers {
-    const TYPE: &'static str = "sizes of layers such as 100x50, or none, each up to 10000, their number";
+    fn kind(&self) -> &'static str {
+        "sizes of layers such as 100x50, or none, each up to 10000, their number"
+    }
 
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(&mut self, text: &str) -> bool {
         if text == "none" {
-            return Some(Self(Vec::new()));
+            return take(self, Some(Self(Vec::new())));
         }
         let size = |size: &str| size.parse().ok().filter(|size| (1..=10_000).contains(size));
-        text.split('x').map(size).collect::<Option<Vec<usize>>>().map(Self)
+        take(self, text.split('x').map(size).collect::<Option<Vec<usize>>>().map(Self))
     }
 
     fn format(&self) -> String {
@@ -54,21 +56,20 @@ impl Setting for Layers {
 pub struct Capacity(pub Option<usize>);
 
 impl Setting for Capacity {
-    const TYPE: &'static str = "a whole number above 0, or all";
+    fn kind(&self) -> &'static str {
+        "a whole number above 0, or all"
+    }
 
-    fn parse(text: &str) -> Option<Self> {
-        match text {
+    fn parse(&mut self, text: &str) -> bool {
+        let parsed = match text {
             "all" => Some(Self(None)),
             number => number.parse().ok().filter(|&number| number > 0).map(|number| Self(Some(number))),
-        }
+        };
+        take(self, parsed)
     }
 
     fn format(&self) -> String {
         self.0.map_or("all".to_owned(), |capacity| capacity.to_string())
-    }
-
-    fn magnitude(&self) -> f64 {
-        0.0
     }
 }
 

@@ -1,6 +1,6 @@
 //! What several test binaries share.
 
-use locus::{PolicySpec, policies};
+use locus::{PolicySpec, Registry};
 
 /// Nets that are small, so that tests of behavior stay quick.
 const SMALL: [(&str, &str); 4] =
@@ -16,5 +16,5 @@ pub(crate) fn small_policies(further: &[(&str, &str)]) -> Vec<PolicySpec> {
             settings.filter(|(key, _)| has(key)).map(|(key, value)| format!("{key}={value}")).collect();
         format!("{}[{}]", info.id, settings.join(",")).parse().expect("a registered policy")
     };
-    policies().iter().map(spec).collect()
+    Registry::standard().policies().iter().map(spec).collect()
 }

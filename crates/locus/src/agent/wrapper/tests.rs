@@ -1,28 +1,21 @@
 //! Initial pulls, schedule and replay, seen through a model that only takes notes.
 
 use super::*;
-use crate::Propensity;
-use crate::registry::Registered;
-use crate::registry::settings::config;
+use crate::registry::Definition;
+use crate::registry::save::Encoder;
+use crate::registry::settings::{AgentConfig, config};
+use crate::{Propensity, Rng, Seed};
 
 config! {
     /// Settings of the note taker.
-    pub(super) struct NotesConfig {
+    pub(crate) struct NotesConfig {
         /// Observations between rounds of training
         every: u32 = 3, Range::from(1.0, 100.0), "test";
         /// Observations kept
         capacity: u32 = 4, Range::from(1.0, 100.0), "test";
         /// The round of training that breaks down, 0 for none
         breaks_in: u32 = 0, Range::from(0.0, 100.0), "test";
-    }
-}
-
-static NOTES: Registered<NotesConfig> =
-    Registered::of::<Notes>("notes", "", &[("test", NotesConfig::default)]);
-
-impl Planned for NotesConfig {
-    fn plan(&self) -> Plan {
-        Plan::trained(2, self.every, Some(self.capacity as usize))
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
@@ -35,13 +28,7 @@ struct Notes {
     chances: Vec<u64>,
 }
 
-impl RewardModel for Notes {
-    type Config = NotesConfig;
-
-    fn new(config: &NotesConfig, _shape: Shape, _seed: Seed) -> Self {
-        Self { breaks_in: config.breaks_in, observed: Vec::new(), fits: Vec::new(), chances: Vec::new() }
-    }
-
+impl Decider for Notes {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -58,6 +45,23 @@ impl RewardModel for Notes {
             _ => rewards[1],
         };
         Ok(())
+    }
+}
+
+impl Learner for Notes {
+    type Config = NotesConfig;
+    type Decider = Self;
+
+    fn plan(config: &NotesConfig) -> Plan {
+        Plan::trained(&config.agent, config.every, Some(config.capacity as usize))
+    }
+
+    fn new(config: &NotesConfig, _shape: Shape, _seed: Seed) -> Self {
+        Self { breaks_in: config.breaks_in, observed: Vec::new(), fits: Vec::new(), chances: Vec::new() }
+    }
+
+    fn decider(&self) -> &Self {
+        self
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
@@ -93,13 +97,13 @@ impl RewardModel for Notes {
     }
 }
 
-fn notes(config: NotesConfig) -> Thompson<Notes> {
-    let spec = NOTES.spec(&config).unwrap();
-    Thompson::new(&config, Identity { spec, shape: Shape::new(1, 3), seed: Seed::new(0) }).unwrap()
+fn notes(config: NotesConfig) -> Agent<Notes> {
+    let spec = Definition::of::<Notes>("notes", "").spec(&config).unwrap();
+    Agent::new(&config, Identity { spec, shape: Shape::new(1, 3), seed: Seed::new(0) }).unwrap()
 }
 
 fn outcome(round: u64) -> Outcome<'static> {
-    Outcome { round, context: &[1.0], action: 0, reward: round as f64 }
+    Outcome::new(round, &[1.0], 0, round as f64)
 }
 
 #[test]
@@ -107,9 +111,9 @@ fn initial_pulls_follow_the_callers_rounds_not_the_rewards() {
     let policy = notes(NotesConfig::default());
     // No reward ever arrives; every action is still pulled twice, in turn.
     let actions: Vec<usize> =
-        (0..6).map(|round| policy.choose(Request { round, context: &[1.0] }).unwrap().action).collect();
+        (0..6).map(|round| policy.choose(Request::new(round, &[1.0])).unwrap().action).collect();
     assert_eq!(actions, [0, 1, 2, 0, 1, 2]);
-    let later = policy.choose(Request { round: 6, context: &[1.0] }).unwrap();
+    let later = policy.choose(Request::new(6, &[1.0])).unwrap();
     assert_eq!(later.propensity, Propensity::Unknown);
 }
 
@@ -119,8 +123,8 @@ fn trains_on_schedule_on_the_last_observations() {
     let minibatches: Vec<u32> =
         (1..=7).map(|round| policy.learn(outcome(round)).unwrap().minibatches).collect();
     assert_eq!(minibatches, [0, 0, 1, 0, 0, 1, 0]);
-    assert_eq!(policy.model().fits, [vec![1.0, 2.0, 3.0], vec![3.0, 4.0, 5.0, 6.0]]);
-    assert_eq!(policy.model().observed.len(), 7);
+    assert_eq!(policy.learner().fits, [vec![1.0, 2.0, 3.0], vec![3.0, 4.0, 5.0, 6.0]]);
+    assert_eq!(policy.learner().observed.len(), 7);
 }
 
 #[test]
@@ -133,16 +137,16 @@ fn notes_are_saved_with_replay_and_schedule() {
     // The registry reads text, shape and seed first; it does not know this policy.
     body.text().unwrap();
     (0..3).for_each(|_| assert!(body.u64().is_ok()));
-    let identity = policy.identity.clone();
-    let mut loaded = Thompson::<Notes>::decode(&config, identity, &mut body).unwrap();
+    let identity = policy.frame.identity.clone();
+    let mut loaded = Agent::<Notes>::decode(&config, identity, &mut body).unwrap();
     body.finish().unwrap();
     for round in 6..=10 {
         assert_eq!(policy.learn(outcome(round)).unwrap(), loaded.learn(outcome(round)).unwrap());
     }
-    assert_eq!(loaded.model().fits, policy.model().fits);
-    assert_eq!(loaded.model().fits[1], [3.0, 4.0, 5.0, 6.0]);
-    assert_eq!(loaded.model().chances, policy.model().chances);
-    let distinct: std::collections::HashSet<u64> = policy.model().chances.iter().copied().collect();
+    assert_eq!(loaded.learner().fits, policy.learner().fits);
+    assert_eq!(loaded.learner().fits[1], [3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(loaded.learner().chances, policy.learner().chances);
+    let distinct: std::collections::HashSet<u64> = policy.learner().chances.iter().copied().collect();
     assert_eq!(distinct.len(), 3, "every round of training has its own chance");
 }
 
@@ -151,7 +155,7 @@ fn a_reward_that_is_not_finite_is_an_error_that_names_round_and_action() {
     let policy = notes(NotesConfig::default());
     for (feature, found) in [(-1.0, "NaN"), (-2.0, "inf"), (-3.0, "-inf")] {
         let context = [feature];
-        let chosen = policy.choose(Request { round: 9, context: &context }).map(|choice| choice.action);
+        let chosen = policy.choose(Request::new(9, &context)).map(|choice| choice.action);
         let sampled = policy.sample_rewards(9, &[&context]).map(|_| 0);
         for error in [chosen.unwrap_err(), sampled.unwrap_err()] {
             assert!(error.is_numeric());
@@ -167,8 +171,8 @@ fn training_that_breaks_down_leaves_the_model_as_it_was() {
     let mut policy = notes(NotesConfig { breaks_in: 2, ..NotesConfig::default() });
     let errors: Vec<u64> = (1..=8).filter(|&round| policy.learn(outcome(round)).is_err()).collect();
     assert_eq!(errors, [6]);
-    assert_eq!(policy.model().fits, [vec![1.0, 2.0, 3.0]]);
-    assert_eq!(policy.model().observed.len(), 8, "the observations themselves are kept");
+    assert_eq!(policy.learner().fits, [vec![1.0, 2.0, 3.0]]);
+    assert_eq!(policy.learner().observed.len(), 8, "the observations themselves are kept");
 }
 
 #[test]

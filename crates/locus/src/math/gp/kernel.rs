@@ -46,11 +46,6 @@ impl KernelParameters {
         self.means().end
     }
 
-    /// Never.
-    pub fn is_empty(&self) -> bool {
-        false
-    }
-
     pub(super) fn lengths(&self) -> Range<usize> {
         3..3 + self.n_features
     }

@@ -29,11 +29,6 @@ impl Points {
         self.actions.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.actions.is_empty()
-    }
-
     /// Forgets all.
     pub fn clear(&mut self) {
         self.contexts.clear();

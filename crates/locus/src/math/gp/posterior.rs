@@ -68,13 +68,9 @@ impl Posterior {
     }
 
     /// n
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.points.len()
-    }
-
-    /// Whether nothing was seen.
-    pub fn is_empty(&self) -> bool {
-        self.points.is_empty()
     }
 
     /// Observations that the factor was made of at once; the others were added one by one.

@@ -10,18 +10,6 @@ use multiversion::multiversion;
 use super::triangle::lane_dot;
 
 /// Up to [`Block::ROWS`] observations, feature by feature: `[X y]` with the values of a column side by side.
-///
-/// ```
-/// use locus::linear::{Block, LinearPosterior, LinearPrior};
-///
-/// let mut posterior = LinearPosterior::new(2, LinearPrior { precision: 1e-6, shape: 6.0, rate: 6.0 });
-/// let mut block = Block::new(2);
-/// block.push([1.0, 0.0].into_iter(), 3.0);
-/// block.push([0.0, 1.0].into_iter(), -1.0);
-/// posterior.observe_block(&mut block);
-/// assert!((posterior.mean()[0] - 3.0).abs() < 1e-5);
-/// assert!(block.is_empty());
-/// ```
 #[derive(Clone, Debug)]
 pub struct Block {
     n_rows: usize,

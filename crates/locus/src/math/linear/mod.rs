@@ -34,17 +34,6 @@ pub struct LinearPrior {
 /// What is known of the coefficients and the noise of a linear relation.
 ///
 /// Every call panics unless it is given as many features as the posterior was made for; numbers must be finite.
-///
-/// ```
-/// use locus::linear::{LinearPosterior, LinearPrior};
-///
-/// let mut posterior = LinearPosterior::new(2, LinearPrior { precision: 1e-6, shape: 6.0, rate: 6.0 });
-/// for (x, y) in [([1.0, 0.0], 3.0), ([0.0, 1.0], -1.0), ([1.0, 1.0], 2.0)] {
-///     posterior.observe(&x, y);
-/// }
-/// assert!((posterior.mean()[0] - 3.0).abs() < 1e-5);
-/// assert!((posterior.mean()[1] + 1.0).abs() < 1e-5);
-/// ```
 #[derive(Clone, Debug)]
 pub struct LinearPosterior {
     prior: LinearPrior,
@@ -108,6 +97,7 @@ impl LinearPosterior {
     }
 
     /// μ, the mean of the coefficients.
+    #[cfg(any(test, feature = "internals"))]
     pub fn mean(&self) -> &[f64] {
         &self.mean
     }
@@ -128,6 +118,7 @@ impl LinearPosterior {
     }
 
     /// Draws coefficients given the noise variance, `β ~ N(μ, σ²Λ⁻¹)`. **Samples.** O(d²).
+    #[cfg(test)]
     pub fn sample_coefficients(&self, noise_variance: f64, rng: &mut Rng, coefficients: &mut [f64]) {
         coefficients.iter_mut().for_each(|coefficient| *coefficient = rng.normal());
         self.triangle.solve_for(coefficients);

@@ -368,3 +368,22 @@ fn information_grows_by_what_each_observation_could_tell() {
         assert!((posterior.information() - expected).abs() < 1e-9);
     }
 }
+
+/// With next to no prior, three points of a plane give its coefficients, one by one and as a block.
+#[test]
+fn the_mean_is_the_plane_through_the_observations() {
+    let prior = LinearPrior { precision: 1e-6, shape: 6.0, rate: 6.0 };
+    let observations = [([1.0, 0.0], 3.0), ([0.0, 1.0], -1.0), ([1.0, 1.0], 2.0)];
+    let (mut one_by_one, mut at_once) = (LinearPosterior::new(2, prior), LinearPosterior::new(2, prior));
+    let mut block = Block::new(2);
+    for (x, y) in observations {
+        one_by_one.observe(&x, y);
+        block.push(x.into_iter(), y);
+    }
+    at_once.observe_block(&mut block);
+    assert!(block.is_empty());
+    for posterior in [one_by_one, at_once] {
+        let mean = posterior.mean();
+        assert!((mean[0] - 3.0).abs() < 1e-5 && (mean[1] + 1.0).abs() < 1e-5, "{mean:?}");
+    }
+}

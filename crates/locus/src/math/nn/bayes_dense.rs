@@ -131,6 +131,7 @@ impl BayesDense {
     }
 
     /// out
+    #[cfg(test)]
     pub fn n_out(&self) -> usize {
         self.n_out
     }

@@ -60,6 +60,7 @@ impl Dense {
     }
 
     /// What follows the sums.
+    #[cfg(test)]
     pub fn activation(&self) -> Activation {
         self.activation
     }

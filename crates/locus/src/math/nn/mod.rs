@@ -34,7 +34,7 @@ mod sums;
 mod vectors;
 
 pub use adam::Adam;
-pub use bayes_dense::{BayesDense, BayesDenseWork, BayesStart};
+pub use bayes_dense::BayesStart;
 pub use bayes_mlp::{BayesMlp, BayesMlpWork};
 pub use clip::clip_by_global_norm;
 pub use dense::{Activation, Dense, InputGradient};
@@ -69,10 +69,5 @@ impl Layout {
     /// How many places were handed out.
     pub fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether none was.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 }

@@ -103,6 +103,7 @@ impl SparseRows {
     }
 
     /// A row as it was added, but for rounding.
+    #[cfg(test)]
     pub fn read(&self, row: usize) -> Vec<f32> {
         let mut numbers = self.common.clone();
         self.row(row).iter().for_each(|entry| numbers[entry.place as usize] += entry.more);

@@ -1,8 +1,7 @@
 //! Settings of the multi-task Gaussian process.
 
 use super::prior::PriorSettings;
-use crate::agent::wrapper::{Plan, Planned};
-use crate::registry::settings::config;
+use crate::registry::settings::{AgentConfig, config};
 
 config! {
     /// Settings of `multitask-gp`. "FBNN's program" is the one released with Sun et al. (ICLR 2019), which has it from the benchmark.
@@ -29,14 +28,7 @@ config! {
         train_every: u32 = 50, Range::from(1.0, 1e6), "FBNN's program";
         /// How many of the last observations are kept; the posterior rests on them
         replay_capacity: u32 = 2000, Range::from(1.0, 4000.0), "our choice: all of a trial; its program takes 1000 at random";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
-    }
-}
-
-impl Planned for MultitaskGpConfig {
-    fn plan(&self) -> Plan {
-        Plan::trained(self.initial_pulls, self.train_every, Some(self.replay_capacity as usize))
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 

@@ -4,8 +4,8 @@
 //! seen of one action tells of others. Its parameters are learned by the marginal likelihood of random parts of what was seen
 //! (`prior`, which FBNN has for its prior too); given them, the posterior is exact.
 
-pub mod config;
-pub mod model;
+pub(crate) mod config;
+pub(crate) mod model;
 pub(crate) mod prior;
 #[cfg(test)]
 mod tests;
@@ -13,11 +13,16 @@ mod tests;
 use config::MultitaskGpConfig;
 use model::MultitaskGp;
 
-use crate::registry::registered;
+use crate::registry::Definition;
 
-registered!(
-    MultitaskGpConfig => MultitaskGp,
-    "multitask-gp",
-    "Thompson sampling from a Gaussian process over contexts and actions, its kernel learned by the marginal likelihood",
-    &[("default", MultitaskGpConfig::default)]
-);
+pub(crate) fn definition() -> Definition<MultitaskGpConfig> {
+    let summary = "Thompson sampling from a Gaussian process over contexts and actions, its kernel learned by the marginal likelihood";
+    Definition::of::<MultitaskGp>("multitask-gp", summary)
+}
+
+buildable!(MultitaskGpConfig => MultitaskGp);
+
+/// Every policy of the family.
+pub(crate) fn all() -> Vec<std::sync::Arc<dyn crate::registry::Entry>> {
+    vec![std::sync::Arc::new(definition())]
+}

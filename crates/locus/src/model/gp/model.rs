@@ -4,24 +4,28 @@ use std::sync::Arc;
 
 use super::config::MultitaskGpConfig;
 use super::prior::{Prior, PriorWork};
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::gp::{CovarianceWork, Points, Posterior};
 use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Outcome, Rng, Seed, Shape};
+
+/// The process as it decides: its posterior, and what its rewards mean.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    posterior: Arc<Posterior>,
+    scale: RewardScale,
+}
 
 /// A Gaussian process, and how far its kernel is learned.
 ///
 /// Rewards are standardized by the mean and deviation of all seen, over all actions: what an action has never given can then still
 /// be drawn as high as what another gave.
 #[derive(Clone, Debug)]
-pub struct MultitaskGp {
+pub(crate) struct MultitaskGp {
     prior: Prior,
     scaling: RewardScaling,
-    posterior: Arc<Posterior>,
+    process: Process,
     /// Of the last observations, how many the posterior rests on at most after training.
     posterior_points: usize,
     /// Pivots held since the last round of training.
@@ -31,56 +35,37 @@ pub struct MultitaskGp {
 }
 
 impl MultitaskGp {
-    fn scale(&self) -> RewardScale {
-        self.scaling.scale(true)
-    }
-
     /// Rests the posterior on these observations, with the kernel as it is.
     fn rest_on(&mut self, points: Points, rewards: Vec<f64>, work: &mut CovarianceWork) {
         let mut posterior = Posterior::new(self.prior.kernel(), points, rewards, work);
         self.n_held += posterior.take_held();
-        self.posterior = Arc::new(posterior);
+        self.process.posterior = Arc::new(posterior);
         self.whiten();
     }
 
     /// Takes over the scale of rewards.
     fn whiten(&mut self) {
-        let RewardScale { mean, std } = self.scale();
-        Arc::make_mut(&mut self.posterior).whiten(mean, std);
+        self.process.scale = self.scaling.scale(true);
+        let RewardScale { mean, std } = self.process.scale;
+        Arc::make_mut(&mut self.process.posterior).whiten(mean, std);
     }
 
     /// Adds an observation to the posterior; the oldest are left out when there is no room.
     fn add(&mut self, context: &[f32], action: usize, reward: f64) {
-        if self.posterior.is_full() {
-            let (points, rewards) = self.posterior.seen();
+        if self.process.posterior.is_full() {
+            let (points, rewards) = self.process.posterior.seen();
             let first = rewards.len().saturating_sub(self.posterior_points);
             let contexts = points.contexts[first * context.len()..].to_vec();
             let points = Points { contexts, actions: points.actions[first..].to_vec() };
             self.rest_on(points, rewards[first..].to_vec(), &mut CovarianceWork::default());
         }
-        let posterior = Arc::make_mut(&mut self.posterior);
+        let posterior = Arc::make_mut(&mut self.process.posterior);
         posterior.observe(context, action, reward);
         self.n_held += posterior.take_held();
     }
 }
 
-impl RewardModel for MultitaskGp {
-    type Config = MultitaskGpConfig;
-
-    fn new(config: &MultitaskGpConfig, shape: Shape, seed: Seed) -> Self {
-        let prior = Prior::new(config.prior(), shape, &mut seed.stream("init", 0));
-        let posterior =
-            Posterior::new(prior.kernel(), Points::default(), Vec::new(), &mut CovarianceWork::default());
-        Self {
-            prior,
-            scaling: RewardScaling::default(),
-            posterior: Arc::new(posterior),
-            posterior_points: config.replay_capacity as usize,
-            n_held: 0,
-            work: Cache::default(),
-        }
-    }
-
+impl Decider for Process {
     /// The rewards of a context are drawn together, those of different contexts independently.
     fn draw(
         &self,
@@ -90,13 +75,40 @@ impl RewardModel for MultitaskGp {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         let [work] = scratch.doubles([self.posterior.n_work()]);
-        let RewardScale { mean, std } = self.scale();
+        let RewardScale { mean, std } = self.scale;
         let n_actions = rewards.len() / contexts.len();
         for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
             self.posterior.draw(context, rng, work, rewards);
             rewards.iter_mut().for_each(|reward| *reward = mean + std * *reward);
         }
         Ok(())
+    }
+}
+
+impl Learner for MultitaskGp {
+    type Config = MultitaskGpConfig;
+    type Decider = Process;
+
+    fn plan(config: &MultitaskGpConfig) -> Plan {
+        Plan::trained(&config.agent, config.train_every, Some(config.replay_capacity as usize))
+    }
+
+    fn new(config: &MultitaskGpConfig, shape: Shape, seed: Seed) -> Self {
+        let prior = Prior::new(config.prior(), shape, &mut seed.stream("init", 0));
+        let posterior =
+            Posterior::new(prior.kernel(), Points::default(), Vec::new(), &mut CovarianceWork::default());
+        Self {
+            prior,
+            scaling: RewardScaling::default(),
+            process: Process { posterior: Arc::new(posterior), scale: RewardScaling::default().scale(true) },
+            posterior_points: config.replay_capacity as usize,
+            n_held: 0,
+            work: Cache::default(),
+        }
+    }
+
+    fn decider(&self) -> &Process {
+        &self.process
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
@@ -107,7 +119,7 @@ impl RewardModel for MultitaskGp {
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
-        let loss = self.prior.fit(replay, self.scale(), rng, &mut work)?;
+        let loss = self.prior.fit(replay, self.process.scale, rng, &mut work)?;
         let n_held = work.evidence.take_held();
         let mut points = Points::default();
         let mut rewards = Vec::with_capacity(replay.len());
@@ -119,7 +131,7 @@ impl RewardModel for MultitaskGp {
         self.rest_on(points, rewards, &mut work.evidence.covariances);
         self.work = Cache(Some(work));
         let interventions = std::mem::take(&mut self.n_held) + n_held;
-        Ok(FitReport { minibatches: self.prior.n_minibatches(), mean_loss: Some(loss), interventions })
+        Ok(FitReport { interventions, ..FitReport::new(self.prior.n_minibatches(), loss) })
     }
 
     /// What the posterior rests on is saved, its factor is not: it is made again as it was made, to the bit.
@@ -127,9 +139,9 @@ impl RewardModel for MultitaskGp {
         self.scaling.encode(encoder);
         self.prior.encode(encoder);
         encoder.u64(self.n_held);
-        let (points, rewards) = self.posterior.seen();
+        let (points, rewards) = self.process.posterior.seen();
         encoder.usize(points.len());
-        encoder.usize(self.posterior.n_base());
+        encoder.usize(self.process.posterior.n_base());
         encoder.f32s(&points.contexts);
         points.actions.iter().for_each(|&action| encoder.usize(action));
         encoder.f64s(rewards);
@@ -154,7 +166,7 @@ impl RewardModel for MultitaskGp {
         decoder.f64s(&mut rewards)?;
         let observations = || contexts.chunks_exact(shape.n_features).zip(&actions).zip(&rewards);
         for ((context, &action), &reward) in observations() {
-            let outcome = Outcome { round: 0, context, action, reward };
+            let outcome = Outcome::new(0, context, action, reward);
             outcome.check(shape).map_err(|error| decoder.damaged(error.to_string()))?;
         }
         let base = Points {
@@ -166,18 +178,18 @@ impl RewardModel for MultitaskGp {
         let mut model = Self {
             prior,
             scaling,
-            posterior: Arc::new(posterior),
+            process: Process { posterior: Arc::new(posterior), scale: scaling.scale(true) },
             posterior_points: config.replay_capacity as usize,
             n_held,
             work: Cache::default(),
         };
         for ((context, &action), &reward) in observations().skip(n_base) {
-            if model.posterior.is_full() {
+            if model.process.posterior.is_full() {
                 return Err(decoder.damaged(format!("{n} observations follow {n_base}")));
             }
             model.add(context, action, reward);
         }
-        Arc::make_mut(&mut model.posterior).take_held();
+        Arc::make_mut(&mut model.process.posterior).take_held();
         model.n_held = n_held;
         model.whiten();
         Ok(model)

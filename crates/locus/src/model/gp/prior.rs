@@ -1,7 +1,7 @@
 //! A kernel that learns by the marginal likelihood of rewards.
 
-use crate::agent::replay::Replay;
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
+use crate::agent::Replay;
 use crate::math::gp::{EvidenceWork, Kernel, KernelParameters, Points, evidence};
 use crate::math::nn::Adam;
 use crate::model::training::minibatch::DistinctRows;
@@ -160,7 +160,7 @@ mod tests {
     fn seen(contexts: impl Iterator<Item = [f32; 2]>) -> Replay {
         let mut replay = Replay::new(2, None);
         for (round, context) in contexts.enumerate() {
-            replay.push(&Outcome { round: round as u64, context: &context, action: 0, reward: 0.0 });
+            replay.push(&Outcome::new(round as u64, &context, 0, 0.0));
         }
         replay
     }

@@ -1,7 +1,7 @@
 use super::config::MultitaskGpConfig;
 use super::model::MultitaskGp;
+use crate::agent::Learner;
 use crate::agent::contract::assert_settings;
-use crate::agent::wrapper::RewardModel;
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Outcome, Policy, PolicySpec, Request, Seed, Shape, load};
 
@@ -9,9 +9,9 @@ fn learn(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) {
     for round in rounds {
         let mut rng = Seed::new(7).stream("problem", round);
         let context: [f32; 2] = std::array::from_fn(|_| rng.normal() as f32);
-        let action = policy.choose(Request { round, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(round, &context)).unwrap().action;
         let reward = 100.0 + 5.0 * f64::from(context[action % 2]) + rng.normal();
-        policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
     }
 }
 
@@ -47,7 +47,7 @@ fn the_posterior_rests_on_the_last_observations() {
     for round in 0..60 {
         // Far lower at first, in the same context.
         let reward = if round < 30 { -1000.0 } else { 10.0 } + (round % 3) as f64;
-        policy.learn(Outcome { round, context: &[1.0], action: 0, reward }).unwrap();
+        policy.learn(Outcome::new(round, &[1.0], 0, reward)).unwrap();
     }
     let drawn = policy.sample_rewards(100, &[[1.0_f32].as_slice(); 200]).unwrap();
     let mean = drawn.iter().sum::<f64>() / 200.0;
@@ -64,7 +64,7 @@ fn what_was_seen_is_known_and_what_was_not_is_not() {
         let mut rng = Seed::new(4).stream("problem", round);
         let context: [f32; 2] = std::array::from_fn(|_| rng.normal() as f32);
         let reward = f64::from(context[0]) + 0.01 * rng.normal();
-        policy.learn(Outcome { round, context: &context, action: 0, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, 0, reward)).unwrap();
     }
     let drawn = policy.sample_rewards(0, &[[0.5_f32, 0.2].as_slice(); 500]).unwrap();
     let std = |action: usize| {
@@ -92,15 +92,15 @@ fn more_observations_at_once_than_are_kept_are_refused() {
         train_every: 60,
         ..MultitaskGpConfig::default()
     };
-    let mut policy = config(100).build(Shape::new(2, 3), Seed::new(9)).unwrap();
+    let mut policy = config(100).build_agent(Shape::new(2, 3), Seed::new(9)).unwrap();
     learn(&mut policy, 0..60);
     let mut encoder = Encoder::default();
-    policy.model().encode(&mut encoder);
+    policy.learner().encode(&mut encoder);
     let bytes = encoder.into_bytes();
     let decode = |capacity| {
         MultitaskGp::decode(&config(capacity), Shape::new(2, 3), &mut Decoder::new(&bytes)).map(|_| ())
     };
-    assert_eq!(decode(60), Ok(()));
+    decode(60).unwrap();
     let refusal = decode(59).unwrap_err().to_string();
     assert!(
         refusal.contains("its 60 observations, 60 of them at once, are cut short or too many"),

@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::replay::Replay;
-use crate::agent::scratch::Scratch;
-use crate::agent::wrapper::{Breakdown, check_reward};
+use crate::agent::{Breakdown, Replay, Scratch, check_reward};
 use crate::math::linear::{Block, LinearPosterior, LinearPrior};
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Outcome, Rng, Shape};
@@ -18,15 +16,14 @@ pub(crate) struct LinearHeads {
     dim: usize,
     prior: LinearPrior,
     /// Shared with snapshots; observing copies only the posterior of the action observed.
-    actions: Vec<Arc<LinearPosterior>>,
+    actions: Arc<Vec<Arc<LinearPosterior>>>,
 }
 
 impl LinearHeads {
     /// The prior, for `dim` features.
     pub(crate) fn new(dim: usize, n_actions: usize, prior: LinearPrior) -> Self {
-        let mut heads = Self { dim, prior, actions: Vec::with_capacity(n_actions) };
-        heads.actions.resize(n_actions, Arc::new(LinearPosterior::new(dim, prior)));
-        heads
+        let prior_of_all = Arc::new(LinearPosterior::new(dim, prior));
+        Self { dim, prior, actions: Arc::new(vec![prior_of_all; n_actions]) }
     }
 
     /// The prior with another λ.
@@ -37,7 +34,7 @@ impl LinearHeads {
     /// What the same observations tell of the first `dim` features alone.
     pub(crate) fn leading(&self, dim: usize) -> Self {
         let actions = self.actions.iter().map(|posterior| Arc::new(posterior.leading(dim))).collect();
-        Self { dim, prior: self.prior, actions }
+        Self { dim, prior: self.prior, actions: Arc::new(actions) }
     }
 
     /// How many features they see.
@@ -60,6 +57,10 @@ impl LinearHeads {
         &self.actions[action]
     }
 
+    fn posterior_mut(&mut self, action: usize) -> &mut LinearPosterior {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.actions)[action])
+    }
+
     /// What the observations told of all coefficients, [`LinearPosterior::information`] over all actions.
     pub(crate) fn information(&self) -> f64 {
         self.actions.iter().map(|posterior| posterior.information()).sum()
@@ -67,12 +68,12 @@ impl LinearHeads {
 
     /// Takes in one observation.
     pub(crate) fn observe(&mut self, action: usize, features: &[f64], reward: f64) {
-        Arc::make_mut(&mut self.actions[action]).observe(features, reward);
+        self.posterior_mut(action).observe(features, reward);
     }
 
     /// Begins anew from the prior; the observations follow, sorted by action.
     pub(crate) fn rebuild(&mut self) -> Rebuild<'_> {
-        self.actions.fill(Arc::new(LinearPosterior::new(self.dim, self.prior)));
+        *self = Self::new(self.dim, self.actions.len(), self.prior);
         Rebuild { block: Block::new(self.dim), heads: self, action: 0 }
     }
 
@@ -213,7 +214,7 @@ impl LinearHeads {
         for _ in 0..n_actions {
             actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
         }
-        Ok(Self { dim, prior, actions })
+        Ok(Self { dim, prior, actions: Arc::new(actions) })
     }
 }
 
@@ -240,7 +241,7 @@ impl Rebuild<'_> {
 
     fn take_block(&mut self) {
         if !self.block.is_empty() {
-            Arc::make_mut(&mut self.heads.actions[self.action]).observe_block(&mut self.block);
+            self.heads.posterior_mut(self.action).observe_block(&mut self.block);
         }
     }
 }
@@ -256,17 +257,11 @@ pub(crate) fn by_action(replay: &Replay) -> Vec<usize> {
 #[derive(Clone, Debug)]
 pub(crate) struct ContextHeads {
     pub(crate) heads: LinearHeads,
-    /// The features of the observation that is taken in.
-    features: Vec<f64>,
 }
 
 impl ContextHeads {
     pub(crate) fn new(shape: Shape, prior: LinearPrior) -> Self {
-        Self::with_heads(LinearHeads::new(shape.n_features + 1, shape.n_actions, prior))
-    }
-
-    fn with_heads(heads: LinearHeads) -> Self {
-        Self { features: vec![0.0; heads.dim()], heads }
+        Self { heads: LinearHeads::new(shape.n_features + 1, shape.n_actions, prior) }
     }
 
     /// Calls `value` with the features of every context and where its rewards go.
@@ -298,13 +293,17 @@ impl ContextHeads {
     }
 
     pub(crate) fn observe(&mut self, outcome: &Outcome<'_>) {
-        with_intercept(outcome.context, &mut self.features);
-        self.heads.observe(outcome.action, &self.features, outcome.reward);
+        Scratch::with(|scratch| {
+            scratch.with_features(self.heads.dim(), |features, _| {
+                with_intercept(outcome.context, features);
+                self.heads.observe(outcome.action, features, outcome.reward);
+            });
+        });
     }
 
     pub(crate) fn decode(shape: Shape, prior: LinearPrior, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let dim = shape.n_features + 1;
-        Ok(Self::with_heads(LinearHeads::decode(dim, shape.n_actions, prior, decoder)?))
+        Ok(Self { heads: LinearHeads::decode(dim, shape.n_actions, prior, decoder)? })
     }
 }
 

@@ -1,12 +1,11 @@
 //! LinFullPost: for every action a Bayesian linear regression of its rewards, with its exact posterior.
 
-use crate::agent::scratch::Scratch;
-use crate::agent::wrapper::{Breakdown, Plan, Planned, RewardModel};
-use crate::math::linear::{LinearPosterior, LinearPrior};
+use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
+use crate::math::linear::LinearPrior;
 use crate::model::linear::heads::ContextHeads;
-use crate::registry::registered;
+use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
-use crate::registry::settings::config;
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 config! {
@@ -18,23 +17,17 @@ config! {
         prior_shape: f64 = 6.0, Range::from(0.1, 1e12), "benchmark";
         /// b₀, the prior's rate of the noise variance
         prior_rate: f64 = 6.0, Range::above(0.0, 1e12), "benchmark";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    LinFullPostConfig => LinFullPost,
-    "lin-full-post",
-    "Thompson sampling with an exact Bayesian linear regression for every action",
-    &[("benchmark", LinFullPostConfig::default)]
-);
-
-impl Planned for LinFullPostConfig {
-    fn plan(&self) -> Plan {
-        Plan::untrained(self.initial_pulls)
-    }
+pub(crate) fn definition() -> Definition<LinFullPostConfig> {
+    let summary = "Thompson sampling with an exact Bayesian linear regression for every action";
+    Definition::of::<LinFullPost>("lin-full-post", summary)
+        .presets([("benchmark", LinFullPostConfig::default())])
 }
+
+buildable!(LinFullPostConfig => LinFullPost);
 
 impl LinFullPostConfig {
     fn prior(&self) -> LinearPrior {
@@ -44,22 +37,17 @@ impl LinFullPostConfig {
 
 /// A linear posterior for every action, on the features `[x, 1]`.
 #[derive(Clone, Debug)]
-pub struct LinFullPost(ContextHeads);
+pub(crate) struct LinFullPost(ContextHeads);
 
 impl LinFullPost {
     /// The posterior of an action's coefficients, the intercept last. Panics if there is no such action.
-    pub fn posterior(&self, action: usize) -> &LinearPosterior {
+    #[cfg(test)]
+    pub(crate) fn posterior(&self, action: usize) -> &crate::math::linear::LinearPosterior {
         self.0.heads.posterior(action)
     }
 }
 
-impl RewardModel for LinFullPost {
-    type Config = LinFullPostConfig;
-
-    fn new(config: &LinFullPostConfig, shape: Shape, _seed: Seed) -> Self {
-        Self(ContextHeads::new(shape, config.prior()))
-    }
-
+impl Decider for LinFullPost {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -75,13 +63,30 @@ impl RewardModel for LinFullPost {
     fn choose(
         &self,
         request: Request<'_>,
+        _n_actions: usize,
         rng: &mut Rng,
         scratch: &mut Scratch,
-        _n_actions: usize,
     ) -> Result<Choice, Breakdown> {
         self.0.with_context(request.context, scratch, |features, scratch| {
-            self.0.heads.choose(features, rng, scratch).map(Choice::drawn)
+            self.0.heads.choose(features, rng, scratch).map(Choice::new)
         })
+    }
+}
+
+impl Learner for LinFullPost {
+    type Config = LinFullPostConfig;
+    type Decider = Self;
+
+    fn plan(config: &LinFullPostConfig) -> Plan {
+        Plan::untrained(&config.agent)
+    }
+
+    fn new(config: &LinFullPostConfig, shape: Shape, _seed: Seed) -> Self {
+        Self(ContextHeads::new(shape, config.prior()))
+    }
+
+    fn decider(&self) -> &Self {
+        self
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
@@ -103,18 +108,19 @@ mod tests {
 
     use super::*;
     use crate::Rng;
-    use crate::agent::wrapper::{Thompson, highest};
+    use crate::agent::{Agent, highest};
     use crate::agent::{Choose, Policy};
+    use crate::math::linear::LinearPosterior;
     use crate::model::linear::heads::with_intercept;
     use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
 
-    fn trained(shape: Shape, n_observed: usize, scale: f64, rng: &mut Rng) -> Thompson<LinFullPost> {
-        let mut policy = LinFullPostConfig::default().build(shape, Seed::new(1)).unwrap();
+    fn trained(shape: Shape, n_observed: usize, scale: f64, rng: &mut Rng) -> Agent<LinFullPost> {
+        let mut policy = LinFullPostConfig::default().build_agent(shape, Seed::new(1)).unwrap();
         for round in 0..n_observed {
             let context: Vec<f32> = (0..shape.n_features).map(|_| (scale * rng.normal()) as f32).collect();
             let action = rng.below(shape.n_actions);
             let reward = f64::from(context[action % shape.n_features]) + rng.normal();
-            policy.learn(Outcome { round: round as u64, context: &context, action, reward }).unwrap();
+            policy.learn(Outcome::new(round as u64, &context, action, reward)).unwrap();
         }
         policy
     }
@@ -136,10 +142,10 @@ mod tests {
                 let context: Vec<f32> = (0..n_features).map(|_| (scale * rng.normal()) as f32).collect();
                 let stream = Seed::new(seed).stream("choose", round);
                 let (chosen, drawn) = Scratch::with(|scratch| {
-                    let request = Request { round, context: &context };
-                    let chosen = policy.model().choose(request, &mut stream.clone(), scratch, n_actions);
-                    policy.model().draw(&[&context], &mut stream.clone(), scratch, &mut rewards).unwrap();
-                    (chosen, highest(&rewards).map(Choice::drawn))
+                    let request = Request::new(round, &context);
+                    let chosen = policy.learner().choose(request, n_actions, &mut stream.clone(), scratch);
+                    policy.learner().draw(&[&context], &mut stream.clone(), scratch, &mut rewards).unwrap();
+                    (chosen, highest(&rewards).map(Choice::new))
                 });
                 prop_assert_eq!(chosen, drawn);
             }
@@ -157,7 +163,7 @@ mod tests {
         let mut features = [0.0; 5];
         with_intercept(&context, &mut features);
         for action in 0..3 {
-            let posterior = policy.model().posterior(action);
+            let posterior = policy.learner().posterior(action);
             let mut coefficients = [0.0; 5];
             let by_coefficients: Vec<f64> = (0..N_DRAWS)
                 .map(|_| {
@@ -170,7 +176,7 @@ mod tests {
             let by_rewards: Vec<f64> = (0..N_DRAWS)
                 .map(|_| {
                     Scratch::with(|scratch| {
-                        policy.model().draw(&[&context], &mut rng, scratch, &mut rewards)
+                        policy.learner().draw(&[&context], &mut rng, scratch, &mut rewards)
                     })
                     .unwrap();
                     rewards[action]
@@ -184,7 +190,7 @@ mod tests {
     #[test]
     fn an_unchecked_config_builds_nothing() {
         let config = LinFullPostConfig { prior_rate: 0.0, ..LinFullPostConfig::default() };
-        let error = config.build(Shape::new(2, 2), Seed::new(0)).unwrap_err();
+        let error = config.build_agent(Shape::new(2, 2), Seed::new(0)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "policy `lin-full-post`: `prior_rate` is `0`, expected a number above 0, up to 1e12"
@@ -194,33 +200,33 @@ mod tests {
     /// The posterior is that of the features [x, 1], also where x is 0 and only the intercept can tell actions apart.
     #[test]
     fn learns_an_intercept() {
-        let mut policy = LinFullPostConfig::default().build(Shape::new(1, 2), Seed::new(0)).unwrap();
+        let mut policy = LinFullPostConfig::default().build_agent(Shape::new(1, 2), Seed::new(0)).unwrap();
         let mut direct = LinearPosterior::new(2, LinFullPostConfig::default().prior());
         for round in 0..40 {
             let context = [round as f32 % 3.0];
             let reward = 7.0 + 0.5 * f64::from(context[0]);
-            policy.learn(Outcome { round, context: &context, action: 1, reward }).unwrap();
+            policy.learn(Outcome::new(round, &context, 1, reward)).unwrap();
             direct.observe(&[f64::from(context[0]), 1.0], reward);
         }
-        assert_eq!(policy.model().posterior(1).mean(), direct.mean());
+        assert_eq!(policy.learner().posterior(1).mean(), direct.mean());
         assert!((direct.mean()[1] - 7.0).abs() < 0.2, "{:?}", direct.mean());
         let n_right = (100..200)
-            .filter(|&round| policy.choose(Request { round, context: &[0.0] }).unwrap().action == 1)
+            .filter(|&round| policy.choose(Request::new(round, &[0.0])).unwrap().action == 1)
             .count();
         assert!(n_right >= 90, "{n_right} of 100");
     }
 
     #[test]
     fn finds_the_better_action_of_a_linear_problem() {
-        let mut policy = LinFullPostConfig::default().build(Shape::new(2, 2), Seed::new(0)).unwrap();
+        let mut policy = LinFullPostConfig::default().build_agent(Shape::new(2, 2), Seed::new(0)).unwrap();
         let mut rng = Seed::new(9).stream("test", 0);
         let mut n_right = 0;
         for round in 0..500 {
             let context = [rng.normal() as f32, rng.normal() as f32];
             let rewards = [f64::from(context[0]), f64::from(context[1])];
-            let action = policy.choose(Request { round, context: &context }).unwrap().action;
+            let action = policy.choose(Request::new(round, &context)).unwrap().action;
             let reward = rewards[action] + 0.1 * rng.normal();
-            policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+            policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
             n_right += usize::from(round >= 400 && rewards[action] >= rewards[1 - action]);
         }
         assert!(n_right >= 95, "{n_right} of 100");

@@ -5,77 +5,62 @@
 //! larger of the action's own noise and the noise of all actions together ([`Exploration`]); and it deviates less the more was seen.
 //! docs/locus-policy.md says why, and where it fails.
 
-use crate::agent::FitReport;
-use crate::agent::replay::{Observation, Replay};
-use crate::agent::scratch::Scratch;
-use crate::agent::wrapper::{Breakdown, Plan, Planned, RewardModel};
-use crate::math::linear::{LinearPosterior, LinearPrior};
+use crate::agent::{Breakdown, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
+use crate::math::linear::LinearPrior;
 use crate::model::linear::heads::{LinearHeads, by_action};
-use crate::model::linear::pooled::{Exploration, Precision, Scale, Seen, pooled_config};
-use crate::registry::registered;
+use crate::model::linear::pooled::{Exploration, PooledConfig, Precision, Scale, Seen};
+use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
-use crate::registry::values::Capacity;
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-pooled_config! {
+config! {
     /// Settings of LinPool.
     pub struct LinPoolConfig {
-        precision: Given, noise_prior: 1.0, tempering: Root, tempering_steps: 100.0, tempering_rarity: 1e12;
         /// Observations from one scale to the next
         rescale_every: u32 = 20, Range::from(1.0, 1e6), "our choice";
+        ..pooled: PooledConfig = PooledConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    LinPoolConfig => LinPool,
-    "lin-pool",
-    "Linear Thompson sampling with shared noise, tempered draws and a scale of its own",
-    &[("default", LinPoolConfig::default)]
-);
-
-impl Planned for LinPoolConfig {
-    fn plan(&self) -> Plan {
-        Plan::trained(self.initial_pulls, self.rescale_every, self.replay_capacity.0)
-    }
+pub(crate) fn definition() -> Definition<LinPoolConfig> {
+    let summary = "Linear Thompson sampling with shared noise, tempered draws and a scale of its own";
+    Definition::of::<LinPool>("lin-pool", summary).removed(
+        &[
+            ("precision", "given"),
+            ("precision_strength", "50"),
+            ("noise", "larger"),
+            ("tempering", "root"),
+            ("tempering_coefficients", "70"),
+            ("tempering_rarity", "1e12"),
+        ],
+        &[],
+    )
 }
 
-/// A linear posterior for every action, on the features `[c·x, 1]`.
+buildable!(LinPoolConfig => LinPool);
+
+/// A linear posterior for every action on the features `[c·x, 1]`, and how it is drawn from.
 #[derive(Clone, Debug)]
-pub struct LinPool {
+pub(crate) struct PooledHeads {
     heads: LinearHeads,
-    precision: Precision,
     exploration: Exploration,
-    reward_unit_floor: f64,
     scale: Scale,
-    /// How much was observed.
     seen: Seen,
+}
+
+/// The heads, and when their scale is taken anew.
+#[derive(Clone, Debug)]
+pub(crate) struct LinPool {
+    pooled: PooledHeads,
+    precision: Precision,
+    reward_unit_floor: f64,
     /// The features of the observation that is taken in.
     features: Vec<f64>,
 }
 
-impl LinPool {
-    /// The posterior of an action's coefficients, the intercept last. Panics if there is no such action.
-    pub fn posterior(&self, action: usize) -> &LinearPosterior {
-        self.heads.posterior(action)
-    }
-
-    /// What rewards and contexts are brought to.
-    pub fn scale(&self) -> Scale {
-        self.scale
-    }
-
-    fn with_heads(config: &LinPoolConfig, heads: LinearHeads) -> Self {
-        Self {
-            precision: config.precision_rule(),
-            exploration: config.exploration(),
-            reward_unit_floor: config.reward_unit_floor,
-            scale: Scale::AS_GIVEN,
-            seen: Seen::NOTHING,
-            features: vec![0.0; heads.dim()],
-            heads,
-        }
-    }
-
+impl PooledHeads {
     fn predict(&self, features: &[f64]) -> impl Fn(usize) -> f64 {
         |action| self.heads.posterior(action).predict(features)
     }
@@ -85,13 +70,7 @@ impl LinPool {
     }
 }
 
-impl RewardModel for LinPool {
-    type Config = LinPoolConfig;
-
-    fn new(config: &LinPoolConfig, shape: Shape, _seed: Seed) -> Self {
-        Self::with_heads(config, LinearHeads::new(shape.n_features + 1, shape.n_actions, config.prior()))
-    }
-
+impl Decider for PooledHeads {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -113,62 +92,98 @@ impl RewardModel for LinPool {
     fn choose(
         &self,
         request: Request<'_>,
+        _n_actions: usize,
         rng: &mut Rng,
         scratch: &mut Scratch,
-        _n_actions: usize,
     ) -> Result<Choice, Breakdown> {
         scratch.with_features(self.heads.dim(), |features, scratch| {
             self.scale.fill_features(request.context, features);
             let (predict, deviate) = (self.predict(features), self.deviate(rng));
-            self.heads.find_best(features, scratch, predict, deviate).map(Choice::drawn)
+            self.heads.find_best(features, scratch, predict, deviate).map(Choice::new)
         })
+    }
+}
+
+impl LinPool {
+    #[cfg(test)]
+    pub(crate) fn posterior(&self, action: usize) -> &crate::math::linear::LinearPosterior {
+        self.pooled.heads.posterior(action)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn scale(&self) -> Scale {
+        self.pooled.scale
+    }
+
+    fn assemble(
+        config: &LinPoolConfig,
+        heads: LinearHeads,
+        precision: Precision,
+        scale: Scale,
+        n_observed: u64,
+    ) -> Self {
+        let features = vec![0.0; heads.dim()];
+        let seen = Seen::by(&heads, n_observed);
+        let pooled = PooledHeads { heads, exploration: config.pooled.exploration_by_steps(), scale, seen };
+        Self { pooled, precision, reward_unit_floor: config.pooled.reward_unit_floor, features }
+    }
+}
+
+impl Learner for LinPool {
+    type Config = LinPoolConfig;
+    type Decider = PooledHeads;
+
+    fn plan(config: &LinPoolConfig) -> Plan {
+        Plan::trained(&config.agent, config.rescale_every, config.pooled.replay_capacity.0)
+    }
+
+    fn new(config: &LinPoolConfig, shape: Shape, _seed: Seed) -> Self {
+        let heads = LinearHeads::new(shape.n_features + 1, shape.n_actions, config.pooled.prior());
+        let precision = Precision::given(config.pooled.prior_precision);
+        Self::assemble(config, heads, precision, Scale::AS_GIVEN, 0)
+    }
+
+    fn decider(&self) -> &PooledHeads {
+        &self.pooled
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        self.scale.fill_features(outcome.context, &mut self.features);
-        self.heads.observe(outcome.action, &self.features, self.scale.standardize(outcome.reward));
-        self.seen = self.exploration.look(&self.heads, &self.scale, self.seen.n_observed + 1);
+        let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
+        scale.fill_features(outcome.context, &mut self.features);
+        heads.observe(outcome.action, &self.features, scale.standardize(outcome.reward));
+        seen.n_observed += 1;
     }
 
     /// Takes the scale anew, and with it every posterior.
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let scale = Scale::of(replay, self.reward_unit_floor)?;
         let (order, features) = (by_action(replay), &mut self.features);
-        let mut take_in_all = |heads: &mut LinearHeads| {
-            let mut rebuild = heads.rebuild();
-            for &index in &order {
-                let Observation { context, action, reward } = replay.get(index);
-                scale.fill_features(context, features);
-                rebuild.push(action, features.iter().copied(), scale.standardize(reward));
-            }
-            rebuild.finish();
-        };
-        match self.precision.is_due(self.seen.n_observed, replay.len()) {
-            true => self.precision.fit(&mut self.heads, self.seen.n_observed, take_in_all),
-            false => take_in_all(&mut self.heads),
+        let mut rebuild = self.pooled.heads.rebuild();
+        for index in order {
+            let Observation { context, action, reward } = replay.get(index);
+            scale.fill_features(context, features);
+            rebuild.push(action, features.iter().copied(), scale.standardize(reward));
         }
-        self.scale = scale;
-        self.seen = self.exploration.look(&self.heads, &self.scale, self.seen.n_observed);
+        rebuild.finish();
+        self.pooled.scale = scale;
         // All that is kept, at once.
         Ok(FitReport { minibatches: 1, ..FitReport::default() })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
-        encoder.u64(self.seen.n_observed);
+        encoder.u64(self.pooled.seen.n_observed);
         self.precision.encode(encoder);
-        self.scale.encode(encoder);
-        self.heads.encode(encoder);
+        self.pooled.scale.encode(encoder);
+        self.pooled.heads.encode(encoder);
     }
 
     fn decode(config: &LinPoolConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let n_observed = decoder.u64()?;
-        let precision = config.precision_rule().decode(decoder)?;
+        let precision = Precision::given(config.pooled.prior_precision).decode(decoder)?;
         let scale = Scale::decode(decoder)?;
-        let dim = shape.n_features + 1;
-        let prior = LinearPrior { precision: precision.value(), ..config.prior() };
-        let heads = LinearHeads::decode(dim, shape.n_actions, prior, decoder)?;
-        let seen = config.exploration().look(&heads, &scale, n_observed);
-        Ok(Self { precision, scale, seen, ..Self::with_heads(config, heads) })
+        let prior = LinearPrior { precision: precision.value(), ..config.pooled.prior() };
+        let heads = LinearHeads::decode(shape.n_features + 1, shape.n_actions, prior, decoder)?;
+        Ok(Self::assemble(config, heads, precision, scale, n_observed))
     }
 }
 

@@ -7,15 +7,14 @@
 //! ```
 //!
 //! The width knows nothing of the noise: α is in the unit of rewards. Nothing is drawn, so a choice is certain (its propensity is
-//! 1), two seeds decide alike, and [`RewardModel::draw`] gives the upper bounds.
+//! 1), two seeds decide alike, and [`Decider::draw`] gives the upper bounds.
 
-use crate::agent::scratch::Scratch;
-use crate::agent::wrapper::{Breakdown, Plan, Planned, RewardModel};
-use crate::math::linear::{LinearPosterior, LinearPrior};
+use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
+use crate::math::linear::LinearPrior;
 use crate::model::linear::heads::ContextHeads;
-use crate::registry::registered;
+use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
-use crate::registry::settings::config;
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 config! {
@@ -25,23 +24,18 @@ config! {
         alpha: f64 = 1.0, Range::from(0.0, 1e6), "our choice; Li et al. (2010) tune it";
         /// λ, how strongly the ridge holds the coefficients to 0
         prior_precision: f64 = 1.0, Range::from(1e-12, 1e12), "Li et al. (2010), algorithm 1";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    LinUcbConfig => LinUcb,
-    "lin-ucb",
-    "The highest upper confidence bound of a ridge regression for every action",
-    &[("default", LinUcbConfig::default)]
-);
-
-impl Planned for LinUcbConfig {
-    fn plan(&self) -> Plan {
-        Plan::untrained(self.initial_pulls)
-    }
+pub(crate) fn definition() -> Definition<LinUcbConfig> {
+    Definition::of::<LinUcb>(
+        "lin-ucb",
+        "The highest upper confidence bound of a ridge regression for every action",
+    )
 }
+
+buildable!(LinUcbConfig => LinUcb);
 
 impl LinUcbConfig {
     /// Shape and rate of the noise play no part in means and widths.
@@ -52,25 +46,20 @@ impl LinUcbConfig {
 
 /// A ridge regression for every action, on the features `[x, 1]`.
 #[derive(Clone, Debug)]
-pub struct LinUcb {
+pub(crate) struct LinUcb {
     alpha: f64,
     context_heads: ContextHeads,
 }
 
 impl LinUcb {
     /// The regression of an action, the intercept last. Panics if there is no such action.
-    pub fn regression(&self, action: usize) -> &LinearPosterior {
+    #[cfg(test)]
+    pub(crate) fn regression(&self, action: usize) -> &crate::math::linear::LinearPosterior {
         self.context_heads.heads.posterior(action)
     }
 }
 
-impl RewardModel for LinUcb {
-    type Config = LinUcbConfig;
-
-    fn new(config: &LinUcbConfig, shape: Shape, _seed: Seed) -> Self {
-        Self { alpha: config.alpha, context_heads: ContextHeads::new(shape, config.prior()) }
-    }
-
+impl Decider for LinUcb {
     /// The upper bounds.
     fn draw(
         &self,
@@ -87,13 +76,30 @@ impl RewardModel for LinUcb {
     fn choose(
         &self,
         request: Request<'_>,
+        _n_actions: usize,
         _rng: &mut Rng,
         scratch: &mut Scratch,
-        _n_actions: usize,
     ) -> Result<Choice, Breakdown> {
         self.context_heads.with_context(request.context, scratch, |features, scratch| {
             self.context_heads.heads.choose_by_bound(features, self.alpha, scratch).map(Choice::certain)
         })
+    }
+}
+
+impl Learner for LinUcb {
+    type Config = LinUcbConfig;
+    type Decider = Self;
+
+    fn plan(config: &LinUcbConfig) -> Plan {
+        Plan::untrained(&config.agent)
+    }
+
+    fn new(config: &LinUcbConfig, shape: Shape, _seed: Seed) -> Self {
+        Self { alpha: config.alpha, context_heads: ContextHeads::new(shape, config.prior()) }
+    }
+
+    fn decider(&self) -> &Self {
+        self
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
@@ -115,26 +121,26 @@ mod tests {
     use super::*;
     use crate::Propensity;
     use crate::agent::contract::assert_settings;
-    use crate::agent::wrapper::highest;
+    use crate::agent::highest;
     use crate::agent::{Choose, Policy};
 
     fn config(alpha: f64) -> LinUcbConfig {
-        LinUcbConfig { alpha, initial_pulls: 0, ..LinUcbConfig::default() }
+        LinUcbConfig::default().alpha(alpha).agent(AgentConfig::default().initial_pulls(0))
     }
 
     /// Seen n times, `s = |[x, 1]|²`, the direction has the width √(s/(1 + n·s)): as 1/√n from there on.
     #[test]
     fn the_width_along_a_repeated_direction_shrinks_as_one_over_the_root_of_n() {
         let (context, s) = ([0.75, -1.0], 0.75 * 0.75 + 1.0 + 1.0);
-        let mut policy = config(2.0).build(Shape::new(2, 2), Seed::new(0)).unwrap();
+        let mut policy = config(2.0).build_agent(Shape::new(2, 2), Seed::new(0)).unwrap();
         let mut widths = Vec::new();
         for round in 0..=4000 {
-            let mean = policy.model().regression(1).predict(&[0.75, -1.0, 1.0]);
+            let mean = policy.learner().regression(1).predict(&[0.75, -1.0, 1.0]);
             let width = policy.sample_rewards(round, &[&context]).unwrap()[1] - mean;
             let expected = 2.0 * (s / (1.0 + round as f64 * s)).sqrt();
             assert!((width / expected - 1.0).abs() < 1e-9, "round {round}: {width} {expected}");
             widths.push(width);
-            policy.learn(Outcome { round, context: &context, action: 1, reward: 0.5 }).unwrap();
+            policy.learn(Outcome::new(round, &context, 1, 0.5)).unwrap();
         }
         for n in [100, 1000] {
             assert!((widths[n] / widths[4 * n] - 2.0).abs() < 3e-3, "{n}: {} {}", widths[n], widths[4 * n]);
@@ -146,15 +152,15 @@ mod tests {
     #[test]
     fn the_choice_is_the_one_computed_by_hand() {
         for (alpha, best) in [(0.0, 0), (1.0, 0), (2.0, 1)] {
-            let mut policy = config(alpha).build(Shape::new(1, 2), Seed::new(0)).unwrap();
+            let mut policy = config(alpha).build_agent(Shape::new(1, 2), Seed::new(0)).unwrap();
             for round in 0..2 {
-                policy.learn(Outcome { round, context: &[1.0], action: 0, reward: 1.0 }).unwrap();
+                policy.learn(Outcome::new(round, &[1.0], 0, 1.0)).unwrap();
             }
             let bounds = policy.sample_rewards(2, &[&[2.0]]).unwrap();
             for (found, expected) in bounds.iter().zip([1.2 + alpha * 1.4_f64.sqrt(), alpha * 5_f64.sqrt()]) {
                 assert!((found - expected).abs() < 1e-12, "{found} {expected}");
             }
-            let choice = policy.choose(Request { round: 2, context: &[2.0] }).unwrap();
+            let choice = policy.choose(Request::new(2, &[2.0])).unwrap();
             assert_eq!((choice.action, choice.propensity), (best, Propensity::Exact(1.0)), "alpha {alpha}");
         }
     }
@@ -163,15 +169,15 @@ mod tests {
     #[test]
     fn the_choice_is_the_highest_of_all_bounds() {
         let shape = Shape::new(6, 7);
-        let mut policy = config(0.7).build(shape, Seed::new(0)).unwrap();
+        let mut policy = config(0.7).build_agent(shape, Seed::new(0)).unwrap();
         for round in 0..400 {
             let mut rng = Seed::new(3).stream("problem", round);
             let context: Vec<f32> = (0..6).map(|_| rng.normal() as f32).collect();
-            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let choice = policy.choose(Request::new(round, &context)).unwrap();
             let bounds = policy.sample_rewards(round + 1000, &[&context]).unwrap();
             assert_eq!(choice, Choice::certain(highest(&bounds).unwrap()));
             let reward = f64::from(context[choice.action % 6]) + 0.1 * rng.normal();
-            policy.learn(Outcome { round, context: &context, action: choice.action, reward }).unwrap();
+            policy.learn(Outcome::new(round, &context, choice.action, reward)).unwrap();
         }
     }
 

@@ -1,7 +1,10 @@
-//! Policies that are linear in the context.
+//! Policies that are linear in the context: a Bayesian linear regression for every action.
 
 pub(crate) mod heads;
-pub mod lin_full_post;
-pub mod lin_pool;
-pub mod lin_ucb;
-pub mod pooled;
+pub(crate) mod pooled;
+
+policies! {
+    lin_full_post,
+    lin_ucb,
+    lin_pool,
+}

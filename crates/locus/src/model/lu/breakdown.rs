@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::latent::Latent;
 use super::model::{Parts, Work};
 use super::settings::StdScale;
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
 use crate::math::nn::{Adam, Mlp, MlpWork, Panel};
 use crate::model::training::breakdown::find_breakdown;
 

@@ -1,93 +1,94 @@
 //! Settings of the LU policies; docs/paper.md lists where the presets differ.
 
 use super::settings::{KlWeight, LatentInput, StdLink, StdScale};
-use crate::agent::wrapper::{Plan, Planned};
-use crate::registry::settings::config;
+use crate::registry::settings::{AgentConfig, config};
 use crate::registry::values::{Capacity, Layers, Switch};
 
-/// Declares the settings of an LU policy: its own, and those that both share.
-macro_rules! lu_config {
-    ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
-        config! {
-            $(#[$meta])*
-            pub struct $name {
-                $($own)*
-                /// What q sees: the context, or ones for the ablation
-                latent_input: LatentInput = LatentInput::Context, Range::ANY, "paper, sections 3.1 and 4.3";
-                /// Weight of an observation's KL term: one, or per-observation for the ablation
-                kl_weight: KlWeight = KlWeight::One, Range::ANY, "paper, algorithms 2 and 3 and section 4.3";
-                /// Training rounds until the KL term has its full weight, from 0 in the first
-                kl_warmup_rounds: u32 = 15, Range::from(0.0, 1e6), "authors' program; paper: none";
-                /// How the net's output becomes the latent standard deviation
-                latent_std_link: StdLink = StdLink::ExpHalf, Range::ANY, "authors' program; paper: exp";
-                /// Mean of the rewards' standard deviations at the start
-                reward_std: f64 = 0.5, Range::above(0.0, 1e6), "authors' program";
-                /// Standard deviation of the rewards' standard deviations at the start
-                reward_std_spread: f64 = 0.05, Range::from(0.0, 1e6), "authors' program";
-                /// The scale on which the rewards' standard deviations are learned
-                reward_std_scale: StdScale = StdScale::Linear, Range::ANY, "authors' program; paper: log";
-                /// The least that a reward's standard deviation may be at the start, and become where it is learned on the linear scale
-                reward_std_floor: f64 = 1e-3, Range::above(0.0, 1.0), "our choice: the authors' can cross zero";
-                /// Whether the prior's standard deviation is learned
-                learn_prior_std: Switch = Switch::On, Range::ANY, "paper, appendix A";
-                /// Whether rewards are standardized by the mean and deviation of all seen so far
-                reward_scaling: Switch = Switch::Off, Range::ANY, "our addition";
-                /// N, rows of a minibatch
-                batch_size: u32 = 512, Range::from(2.0, 1e6), "authors' program";
-                /// Observations from one round of training to the next
-                train_every: u32 = 20, Range::from(1.0, 1e6), "paper, algorithms 2 and 3";
-                /// Minibatches of a round of training
-                minibatches: u32 = 40, Range::from(1.0, 1e6), "paper, algorithms 2 and 3";
-                /// How many of the last observations are trained on
-                replay_capacity: Capacity = Capacity(None), Range::ANY, "paper, algorithms 2 and 3";
-                /// How often every action is played, round robin, before the model decides
-                initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
-            }
-        }
+config! {
+    /// Settings that both LU policies share.
+    pub struct LuSharedConfig {
+        /// What q sees: the context, or ones for the ablation
+        latent_input: LatentInput = LatentInput::Context, Range::ANY, "paper, sections 3.1 and 4.3";
+        /// Weight of an observation's KL term: one, or per-observation for the ablation
+        kl_weight: KlWeight = KlWeight::One, Range::ANY, "paper, algorithms 2 and 3 and section 4.3";
+        /// Training rounds until the KL term has its full weight, from 0 in the first
+        kl_warmup_rounds: u32 = 15, Range::from(0.0, 1e6), "authors' program; paper: none";
+        /// How the net's output becomes the latent standard deviation
+        latent_std_link: StdLink = StdLink::ExpHalf, Range::ANY, "authors' program; paper: exp";
+        /// Mean of the rewards' standard deviations at the start
+        reward_std: f64 = 0.5, Range::above(0.0, 1e6), "authors' program";
+        /// Standard deviation of the rewards' standard deviations at the start
+        reward_std_spread: f64 = 0.05, Range::from(0.0, 1e6), "authors' program";
+        /// The scale on which the rewards' standard deviations are learned
+        reward_std_scale: StdScale = StdScale::Linear, Range::ANY, "authors' program; paper: log";
+        /// The least that a reward's standard deviation may be at the start, and become where it is learned on the linear scale
+        reward_std_floor: f64 = 1e-3, Range::above(0.0, 1.0), "our choice: the authors' can cross zero";
+        /// Whether the prior's standard deviation is learned
+        learn_prior_std: Switch = Switch::On, Range::ANY, "paper, appendix A";
+        /// Whether rewards are standardized by the mean and deviation of all seen so far
+        reward_scaling: Switch = Switch::Off, Range::ANY, "our addition";
+        /// N, rows of a minibatch
+        batch_size: u32 = 512, Range::from(2.0, 1e6), "authors' program";
+        /// Observations from one round of training to the next
+        train_every: u32 = 20, Range::from(1.0, 1e6), "paper, algorithms 2 and 3";
+        /// Minibatches of a round of training
+        minibatches: u32 = 40, Range::from(1.0, 1e6), "paper, algorithms 2 and 3";
+        /// How many of the last observations are trained on
+        replay_capacity: Capacity = Capacity(None), Range::ANY, "paper, algorithms 2 and 3";
+    }
+}
 
-        impl $name {
-            /// What both LU policies share.
-            pub(super) fn shared(&self) -> Shared {
-                Shared {
-                    latent_dim: self.latent_dim as usize,
-                    decoder_layers: self.decoder_layers.clone(),
-                    latent_input: self.latent_input,
-                    kl_weight: self.kl_weight,
-                    kl_warmup_rounds: self.kl_warmup_rounds,
-                    latent_std_factor: match self.latent_std_link {
-                        StdLink::Exp => 1.0,
-                        StdLink::ExpHalf => 0.5,
-                    },
-                    reward_std: self.reward_std,
-                    reward_std_spread: self.reward_std_spread,
-                    reward_std_scale: self.reward_std_scale,
-                    reward_std_floor: self.reward_std_floor as f32,
-                    prior_std: self.prior_std,
-                    is_prior_std_learned: self.learn_prior_std == Switch::On,
-                    is_reward_scaled: self.reward_scaling == Switch::On,
-                    batch_size: self.batch_size as usize,
-                    minibatches: self.minibatches,
-                    learning_rate: self.learning_rate as f32,
-                }
-            }
-
-            /// The latent variable is global: q sees ones, and its one KL term is shared by all observations.
-            pub(super) fn ablated(self) -> Self {
-                Self {
-                    latent_input: LatentInput::Ones,
-                    kl_weight: KlWeight::PerObservation,
-                    kl_warmup_rounds: 0,
-                    ..self
-                }
-            }
+impl LuSharedConfig {
+    /// As the paper's appendix says.
+    pub fn paper() -> Self {
+        Self {
+            kl_warmup_rounds: 0,
+            latent_std_link: StdLink::Exp,
+            reward_std_scale: StdScale::Log,
+            ..Self::default()
         }
+    }
 
-        impl Planned for $name {
-            fn plan(&self) -> Plan {
-                Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
-            }
+    /// The same with a latent variable that is global: q sees ones, and its one KL term is shared by all observations.
+    pub(super) fn ablated(&self) -> Self {
+        Self {
+            latent_input: LatentInput::Ones,
+            kl_weight: KlWeight::PerObservation,
+            kl_warmup_rounds: 0,
+            ..self.clone()
         }
-    };
+    }
+
+    /// These settings with those that each LU policy has for itself, ready for use.
+    pub(super) fn resolved(
+        &self,
+        latent_dim: u32,
+        decoder_layers: &Layers,
+        learning_rate: f64,
+        prior_std: f64,
+    ) -> Shared {
+        Shared {
+            latent_dim: latent_dim as usize,
+            decoder_layers: decoder_layers.clone(),
+            latent_input: self.latent_input,
+            kl_weight: self.kl_weight,
+            kl_warmup_rounds: self.kl_warmup_rounds,
+            latent_std_factor: match self.latent_std_link {
+                StdLink::Exp => 1.0,
+                StdLink::ExpHalf => 0.5,
+            },
+            reward_std: self.reward_std,
+            reward_std_spread: self.reward_std_spread,
+            reward_std_scale: self.reward_std_scale,
+            reward_std_floor: self.reward_std_floor as f32,
+            prior_std,
+            is_prior_std_learned: self.learn_prior_std == Switch::On,
+            is_reward_scaled: self.reward_scaling == Switch::On,
+            batch_size: self.batch_size as usize,
+            minibatches: self.minibatches,
+            learning_rate: learning_rate as f32,
+        }
+    }
 }
 
 /// The settings that both LU policies have, ready for use.
@@ -112,7 +113,7 @@ pub(crate) struct Shared {
     pub(crate) learning_rate: f32,
 }
 
-lu_config! {
+config! {
     /// Settings of LU-Gauss. Presets `paper` and `authors` differ as docs/paper.md lists.
     pub struct LuGaussConfig {
         /// H, size of the latent variable
@@ -127,10 +128,12 @@ lu_config! {
         learning_rate: f64 = 2e-4, Range::above(0.0, 10.0), "authors' program; paper: 1e-3";
         /// s, the prior's standard deviation, at the start
         prior_std: f64 = 1.0, Range::above(0.0, 1e6), "authors' program; paper: 1.25";
+        ..shared: LuSharedConfig = LuSharedConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-lu_config! {
+config! {
     /// Settings of LU-SIVI. Presets `paper` and `authors` differ as docs/paper.md lists.
     pub struct LuSiviConfig {
         /// H, size of the latent variable
@@ -151,6 +154,8 @@ lu_config! {
         learning_rate: f64 = 1e-3, Range::above(0.0, 10.0), "paper, section 4; authors' program";
         /// s, the prior's standard deviation, at the start
         prior_std: f64 = 1.25, Range::above(0.0, 1e6), "paper, appendix A; authors' program";
+        ..shared: LuSharedConfig = LuSharedConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
@@ -162,9 +167,7 @@ impl LuGaussConfig {
             decoder_layers: Layers(vec![50]),
             learning_rate: 1e-3,
             prior_std: 1.25,
-            kl_warmup_rounds: 0,
-            latent_std_link: StdLink::Exp,
-            reward_std_scale: StdScale::Log,
+            shared: LuSharedConfig::paper(),
             ..Self::default()
         }
     }
@@ -178,12 +181,7 @@ impl LuGaussConfig {
 impl LuSiviConfig {
     /// As the paper's appendix says.
     pub fn paper() -> Self {
-        Self {
-            kl_warmup_rounds: 0,
-            latent_std_link: StdLink::Exp,
-            reward_std_scale: StdScale::Log,
-            ..Self::default()
-        }
+        Self { shared: LuSharedConfig::paper(), ..Self::default() }
     }
 
     /// As the authors' program does.

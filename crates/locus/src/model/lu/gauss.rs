@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::breakdown::{layers_of, panels_of};
 use super::config::LuGaussConfig;
 use super::latent::{Latent, Noise};
+use super::model::LuConfig;
 use crate::math::nn::{
     Activation, InputGradient, Layout, Lines, Mlp, MlpWork, Panel, exp_slice, sum, sum_of_squares,
 };
@@ -13,7 +14,7 @@ use crate::{Rng, Shape};
 
 /// μ_z = T_φ1(h), σ_z = exp(factor · T_φ2(h)), h = T_φ0(x).
 #[derive(Clone, Debug)]
-pub struct Gauss {
+pub(crate) struct Gauss {
     pub(super) encoder: Mlp,
     pub(super) mean: Mlp,
     pub(super) scale: Mlp,
@@ -22,7 +23,7 @@ pub struct Gauss {
 
 /// What a forward pass leaves.
 #[derive(Clone, Debug, Default)]
-pub struct GaussWork {
+pub(crate) struct GaussWork {
     encoder: MlpWork,
     mean: MlpWork,
     scale: MlpWork,
@@ -48,7 +49,7 @@ impl Latent for Gauss {
             encoder: Mlp::new(layout, &encoder_sizes, Activation::Relu),
             mean: Mlp::new(layout, &head, Activation::Linear),
             scale: Mlp::new(layout, &head, Activation::Linear),
-            std_factor: config.shared().latent_std_factor,
+            std_factor: config.resolved().latent_std_factor,
         }
     }
 

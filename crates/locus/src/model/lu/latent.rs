@@ -81,23 +81,6 @@ pub(crate) trait Noise {
     fn extra_draws(&mut self, first_row: usize, n_rows: usize, noise: &mut Panel, std: f32);
 }
 
-/// No chance at all: z is what it would be if all noise were 0.
-pub(crate) struct NoNoise;
-
-impl Noise for NoNoise {
-    fn latent(&mut self, noise: &mut Panel) {
-        noise.fill(0.0);
-    }
-
-    fn own_draw(&mut self, noise: &mut Panel, _std: f32) {
-        noise.fill(0.0);
-    }
-
-    fn extra_draws(&mut self, _first_row: usize, _n_rows: usize, noise: &mut Panel, _std: f32) {
-        noise.fill(0.0);
-    }
-}
-
 impl Noise for Normals {
     fn latent(&mut self, noise: &mut Panel) {
         self.fill_panel(noise, 1.0);

@@ -5,61 +5,90 @@
 //! [`model`]. The ablations are the same with other settings: q sees ones instead of the context.
 
 mod breakdown;
-pub mod config;
-pub mod gauss;
+pub(crate) mod config;
+mod gauss;
 mod latent;
 mod mixture;
-pub mod model;
-pub mod settings;
-pub mod sivi;
+pub(crate) mod model;
+pub(crate) mod settings;
+mod sivi;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use config::{LuGaussConfig, LuSiviConfig, Shared};
 use gauss::Gauss;
 use model::{Lu, LuConfig};
 use sivi::Sivi;
 
-use crate::registry::Registered;
+use crate::Plan;
+use crate::registry::{Definition, Entry};
 
-pub(crate) static LU_GAUSS: Registered<LuGaussConfig> = Registered::of::<Lu<LuGaussConfig>>(
-    "lu-gauss",
-    "Thompson sampling via local uncertainty with a Gaussian latent variable",
-    &[("authors", LuGaussConfig::authors), ("paper", LuGaussConfig::paper)],
-);
-
-pub(crate) static LU_GAUSS_ABLATION: Registered<LuGaussConfig> = Registered::of::<Lu<LuGaussConfig>>(
-    "lu-gauss-ablation",
-    "LU-Gauss with a latent variable that is the same for all contexts",
-    &[("authors", || LuGaussConfig::authors().ablated()), ("paper", || LuGaussConfig::paper().ablated())],
-);
-
-impl LuConfig for LuGaussConfig {
-    type Latent = Gauss;
-
-    #[expect(private_interfaces, reason = "the policies of this crate are all there are")]
-    fn shared(&self) -> Shared {
-        self.shared()
-    }
+/// Every policy of the family.
+pub(crate) fn all() -> Vec<Arc<dyn Entry>> {
+    vec![
+        Arc::new(lu_gauss()),
+        Arc::new(lu_gauss_ablation()),
+        Arc::new(lu_sivi()),
+        Arc::new(lu_sivi_ablation()),
+    ]
 }
 
-pub(crate) static LU_SIVI: Registered<LuSiviConfig> = Registered::of::<Lu<LuSiviConfig>>(
-    "lu-sivi",
-    "Thompson sampling via local uncertainty with a semi-implicit latent variable",
-    &[("authors", LuSiviConfig::authors), ("paper", LuSiviConfig::paper)],
-);
-
-pub(crate) static LU_SIVI_ABLATION: Registered<LuSiviConfig> = Registered::of::<Lu<LuSiviConfig>>(
-    "lu-sivi-ablation",
-    "LU-SIVI with a latent variable that is the same for all contexts",
-    &[("authors", || LuSiviConfig::authors().ablated()), ("paper", || LuSiviConfig::paper().ablated())],
-);
-
-impl LuConfig for LuSiviConfig {
-    type Latent = Sivi;
-
-    #[expect(private_interfaces, reason = "the policies of this crate are all there are")]
-    fn shared(&self) -> Shared {
-        self.shared()
-    }
+fn lu_gauss() -> Definition<LuGaussConfig> {
+    let summary = "Thompson sampling via local uncertainty with a Gaussian latent variable";
+    Definition::of::<Lu<LuGaussConfig>>("lu-gauss", summary)
+        .presets([("authors", LuGaussConfig::authors()), ("paper", LuGaussConfig::paper())])
 }
+
+fn lu_gauss_ablation() -> Definition<LuGaussConfig> {
+    let summary = "LU-Gauss with a latent variable that is the same for all contexts";
+    let ablated = |config: LuGaussConfig| LuGaussConfig { shared: config.shared.ablated(), ..config };
+    Definition::of::<Lu<LuGaussConfig>>("lu-gauss-ablation", summary)
+        .presets([("authors", ablated(LuGaussConfig::authors())), ("paper", ablated(LuGaussConfig::paper()))])
+}
+
+fn lu_sivi() -> Definition<LuSiviConfig> {
+    let summary = "Thompson sampling via local uncertainty with a semi-implicit latent variable";
+    Definition::of::<Lu<LuSiviConfig>>("lu-sivi", summary)
+        .presets([("authors", LuSiviConfig::authors()), ("paper", LuSiviConfig::paper())])
+}
+
+fn lu_sivi_ablation() -> Definition<LuSiviConfig> {
+    let summary = "LU-SIVI with a latent variable that is the same for all contexts";
+    let ablated = |config: LuSiviConfig| LuSiviConfig { shared: config.shared.ablated(), ..config };
+    Definition::of::<Lu<LuSiviConfig>>("lu-sivi-ablation", summary)
+        .presets([("authors", ablated(LuSiviConfig::authors())), ("paper", ablated(LuSiviConfig::paper()))])
+}
+
+/// What both LU settings share with the model, and the policy that they build.
+macro_rules! lu_policy {
+    ($config:ident, $latent:ident, $definition:ident) => {
+        impl LuConfig for $config {
+            type Latent = $latent;
+
+            fn resolved(&self) -> Shared {
+                let $config { latent_dim, decoder_layers, learning_rate, prior_std, .. } = self;
+                self.shared.resolved(*latent_dim, decoder_layers, *learning_rate, *prior_std)
+            }
+
+            fn plan(&self) -> Plan {
+                let $config { agent, shared, .. } = self;
+                Plan::trained(agent, shared.train_every, shared.replay_capacity.0)
+            }
+        }
+
+        impl $config {
+            /// Builds the policy, untrained.
+            pub fn build(
+                &self,
+                shape: crate::Shape,
+                seed: crate::Seed,
+            ) -> Result<Box<dyn crate::Policy>, crate::Error> {
+                $definition().spec(self)?.build(shape, seed)
+            }
+        }
+    };
+}
+lu_policy!(LuGaussConfig, Gauss, lu_gauss);
+lu_policy!(LuSiviConfig, Sivi, lu_sivi);

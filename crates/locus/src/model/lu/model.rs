@@ -9,33 +9,32 @@
 //! averaged over the minibatch, with the constants ½·log 2π left out. p(z) = N(0, s²I).
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::config::Shared;
-use super::latent::{Latent, NoNoise, Noise};
+use super::latent::{Latent, Noise};
 use super::settings::{KlWeight, LatentInput, StdScale};
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, Planned, RewardModel};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
 use crate::model::training::minibatch::{Gathering, Minibatch};
 use crate::model::training::optimized;
 use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
 use crate::registry::save::{Decoder, Encoder};
+use crate::registry::settings::Config;
 use crate::registry::values::sizes;
 use crate::{Error, Outcome, Rng, Seed, Shape};
 
 /// Settings of an LU policy.
-pub trait LuConfig: Planned {
+pub(crate) trait LuConfig: Config {
     /// Its distribution of the latent variable.
-    #[expect(private_bounds, reason = "the policies of this crate are all there are")]
     type Latent: Latent<Config = Self>;
 
-    #[doc(hidden)]
-    #[expect(private_interfaces, reason = "the policies of this crate are all there are")]
-    fn shared(&self) -> Shared;
+    /// The settings that both LU policies share, ready for use.
+    fn resolved(&self) -> Shared;
+
+    /// How the policy around the model behaves.
+    fn plan(&self) -> Plan;
 }
 
 /// Where each part of the model is, and how it is trained.
@@ -206,36 +205,56 @@ impl<Q: Latent> Parts<Q> {
     }
 }
 
-/// Room for what an LU model computes.
-pub(crate) type LuWork<C> = Work<<<C as LuConfig>::Latent as Latent>::Work>;
-
-/// An LU model: its parts, their parameters, and how far it is trained.
+/// An LU model as it decides: its parts and their parameters.
 #[derive(Clone)]
-pub struct Lu<C: LuConfig> {
-    pub(super) parts: Parts<C::Latent>,
-    pub(super) parameters: Vec<f32>,
+pub(crate) struct LuDecider<C: LuConfig> {
+    pub(super) parts: Arc<Parts<C::Latent>>,
+    pub(super) parameters: Arc<Vec<f32>>,
+    scale: RewardScale,
+}
+
+/// The same, and how far it is trained.
+#[derive(Clone)]
+pub(crate) struct Lu<C: LuConfig> {
+    pub(super) decider: LuDecider<C>,
     pub(super) optimizer: Adam,
     /// Rounds of training done.
     n_fits: u64,
     scaling: RewardScaling,
     /// Room for minibatches; a copy makes its own.
     pub(super) work: Cache<Work<<C::Latent as Latent>::Work>>,
-    config: PhantomData<C>,
 }
 
 impl<C: LuConfig> fmt::Debug for Lu<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lu")
-            .field("n_parameters", &self.parameters.len())
+            .field("n_parameters", &self.decider.parameters.len())
             .field("n_fits", &self.n_fits)
             .finish()
     }
 }
 
 impl<C: LuConfig> Lu<C> {
+    fn assemble(
+        parts: Parts<C::Latent>,
+        parameters: Vec<f32>,
+        optimizer: Adam,
+        n_fits: u64,
+        scaling: RewardScaling,
+    ) -> Self {
+        let scale = scaling.scale(parts.shared.is_reward_scaled);
+        let decider = LuDecider { parts: Arc::new(parts), parameters: Arc::new(parameters), scale };
+        Self { decider, optimizer, n_fits, scaling, work: Cache::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn parameters_mut(&mut self) -> &mut Vec<f32> {
+        Arc::make_mut(&mut self.decider.parameters)
+    }
+
     /// The weight of an observation's KL term in the next round of training.
     pub(super) fn kl_weight(&self) -> f32 {
-        let Shared { kl_weight, kl_warmup_rounds, .. } = self.parts.shared;
+        let Shared { kl_weight, kl_warmup_rounds, .. } = self.decider.parts.shared;
         let full = match kl_weight {
             KlWeight::One => 1.0,
             KlWeight::PerObservation => 1.0 / self.scaling.n.max(1) as f64,
@@ -246,76 +265,15 @@ impl<C: LuConfig> Lu<C> {
         };
         (full * warm) as f32
     }
+}
 
-    /// What the model is trained on.
-    fn scale(&self) -> RewardScale {
-        self.scaling.scale(self.parts.shared.is_reward_scaled)
-    }
-
-    /// How many features [`Self::features`] gives.
-    pub(crate) fn n_features(&self) -> usize {
-        self.parts.decoder.layers().last().map_or(0, |layer| layer.n_in())
-    }
-
-    /// What the decoder's last layer reads [n_features, N], without any chance: z is drawn with noise of 0. Fails if one is not finite.
-    pub(crate) fn features<'a>(
-        &self,
-        contexts: &[&[f32]],
-        work: &'a mut LuWork<C>,
-    ) -> Result<&'a Panel, Breakdown> {
-        let Parts { shape, shared, .. } = &self.parts;
-        work.batch.set_contexts(contexts, shape.n_features, shared.latent_dim);
-        self.parts.forward(&self.parameters, &mut NoNoise, work);
-        let hidden = &work.decoder.outputs()[..self.parts.decoder.layers().len() - 1];
-        let features = hidden.last().unwrap_or(&work.batch.inputs);
-        match features.find_non_finite() {
-            None => Ok(features),
-            Some(found) => Err(self
-                .parts
-                .check_forward(work)
-                .err()
-                .unwrap_or_else(|| Breakdown { place: "a feature".to_owned(), found: f64::from(found) })),
-        }
-    }
-
-    /// A round of training on all observations that are kept, with rewards on `scale`. **Samples.**
-    pub(crate) fn train(
-        &mut self,
-        replay: &Replay,
-        scale: RewardScale,
-        rng: &mut Rng,
-    ) -> Result<FitReport, Breakdown> {
-        let mut work = self.work.0.take().unwrap_or_default();
-        work.gradients.clear();
-        work.gradients.resize(self.parameters.len(), 0.0);
-        let kl_weight = self.kl_weight();
-        let mut normals = Normals::new(rng);
-        let Shared { batch_size: n_rows, latent_dim: n_more_lines, minibatches, .. } = self.parts.shared;
-        let gathering = Gathering { n_rows, n_features: self.parts.shape.n_features, n_more_lines, scale };
-        let (mut total, mut interventions) = (0.0, 0);
-        for _ in 0..minibatches {
-            work.batch.gather(replay, rng, gathering);
-            self.parts.latent.prepare(&self.parameters, &mut work.latent);
-            self.parts.forward(&self.parameters, &mut normals, &mut work);
-            let loss = self.parts.loss(&self.parameters, kl_weight, &mut normals, &mut work);
-            self.parts.check_minibatch(&self.parameters, &self.optimizer, loss, &work)?;
-            total += loss;
-            self.optimizer.step(&mut self.parameters, &mut work.gradients);
-            interventions += self.apply_floor();
-        }
-        self.parts.check_optimizer(&self.parameters, &self.optimizer)?;
-        self.n_fits += 1;
-        self.work = Cache(Some(work));
-        let mean_loss = Some(total / f64::from(minibatches));
-        Ok(FitReport { minibatches, mean_loss, interventions })
-    }
-
+impl<Q: Latent> Parts<Q> {
     /// Keeps linear standard deviations above their floor; how many were below.
-    fn apply_floor(&mut self) -> u64 {
-        let Shared { reward_std_scale, reward_std_floor, .. } = self.parts.shared;
+    fn apply_floor(&self, parameters: &mut [f32]) -> u64 {
+        let Shared { reward_std_scale, reward_std_floor, .. } = self.shared;
         let mut n_floored = 0;
         if reward_std_scale == StdScale::Linear {
-            for std in &mut self.parameters[self.parts.reward_std.clone()] {
+            for std in &mut parameters[self.reward_std.clone()] {
                 // A NaN is left for the check that follows.
                 if *std < reward_std_floor {
                     *std = reward_std_floor;
@@ -327,20 +285,7 @@ impl<C: LuConfig> Lu<C> {
     }
 }
 
-impl<C: LuConfig> RewardModel for Lu<C> {
-    type Config = C;
-
-    fn new(config: &C, shape: Shape, seed: Seed) -> Self {
-        let shared = config.shared();
-        let learning_rate = shared.learning_rate;
-        let parts = Parts::new(config, shared, shape);
-        let mut parameters = vec![0.0; parts.n_parameters];
-        parts.initialize(&mut parameters, &mut seed.stream("init", 0));
-        let optimizer = Adam::new(parts.n_parameters, learning_rate);
-        let scaling = RewardScaling::default();
-        Self { parts, parameters, optimizer, n_fits: 0, scaling, work: Cache::default(), config: PhantomData }
-    }
-
+impl<C: LuConfig> Decider for LuDecider<C> {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -351,40 +296,79 @@ impl<C: LuConfig> RewardModel for Lu<C> {
         let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
         work.batch.set_contexts(contexts, self.parts.shape.n_features, self.parts.shared.latent_dim);
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
-        self.scale().read_rewards(work.decoder.output(), rewards);
+        self.scale.read_rewards(work.decoder.output(), rewards);
         if rewards.iter().all(|reward| reward.is_finite()) { Ok(()) } else { self.parts.check_forward(work) }
+    }
+}
+
+impl<C: LuConfig> Learner for Lu<C> {
+    type Config = C;
+    type Decider = LuDecider<C>;
+
+    fn plan(config: &C) -> Plan {
+        config.plan()
+    }
+
+    fn new(config: &C, shape: Shape, seed: Seed) -> Self {
+        let shared = config.resolved();
+        let learning_rate = shared.learning_rate;
+        let parts = Parts::new(config, shared, shape);
+        let mut parameters = vec![0.0; parts.n_parameters];
+        parts.initialize(&mut parameters, &mut seed.stream("init", 0));
+        let optimizer = Adam::new(parts.n_parameters, learning_rate);
+        Self::assemble(parts, parameters, optimizer, 0, RewardScaling::default())
+    }
+
+    fn decider(&self) -> &LuDecider<C> {
+        &self.decider
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         self.scaling.observe(outcome.reward);
+        self.decider.scale = self.scaling.scale(self.decider.parts.shared.is_reward_scaled);
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
-        self.train(replay, self.scale(), rng)
+        let mut work = self.work.0.take().unwrap_or_default();
+        let kl_weight = self.kl_weight();
+        let LuDecider { parts, parameters, scale } = &mut self.decider;
+        let parameters = Arc::make_mut(parameters);
+        work.gradients.clear();
+        work.gradients.resize(parameters.len(), 0.0);
+        let mut normals = Normals::new(rng);
+        let Shared { batch_size: n_rows, latent_dim: n_more_lines, minibatches, .. } = parts.shared;
+        let gathering = Gathering { n_rows, n_features: parts.shape.n_features, n_more_lines, scale: *scale };
+        let (mut total, mut interventions) = (0.0, 0);
+        for _ in 0..minibatches {
+            work.batch.gather(replay, rng, gathering);
+            parts.latent.prepare(parameters, &mut work.latent);
+            parts.forward(parameters, &mut normals, &mut work);
+            let loss = parts.loss(parameters, kl_weight, &mut normals, &mut work);
+            parts.check_minibatch(parameters, &self.optimizer, loss, &work)?;
+            total += loss;
+            self.optimizer.step(parameters, &mut work.gradients);
+            interventions += parts.apply_floor(parameters);
+        }
+        parts.check_optimizer(parameters, &self.optimizer)?;
+        self.n_fits += 1;
+        self.work = Cache(Some(work));
+        Ok(FitReport { interventions, ..FitReport::new(minibatches, total / f64::from(minibatches)) })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_fits);
         self.scaling.encode(encoder);
-        optimized::encode(&self.parameters, &self.optimizer, encoder);
+        optimized::encode(&self.decider.parameters, &self.optimizer, encoder);
     }
 
     fn decode(config: &C, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         decoder.check_room(shape)?;
-        let shared = config.shared();
+        let shared = config.resolved();
         let learning_rate = shared.learning_rate;
         let parts: Parts<C::Latent> = Parts::new(config, shared, shape);
         let n_fits = decoder.u64()?;
         let scaling = RewardScaling::decode(decoder)?;
         let (parameters, optimizer) = optimized::decode(parts.n_parameters, learning_rate, decoder)?;
-        Ok(Self {
-            parts,
-            parameters,
-            optimizer,
-            n_fits,
-            scaling,
-            work: Cache::default(),
-            config: PhantomData,
-        })
+        Ok(Self::assemble(parts, parameters, optimizer, n_fits, scaling))
     }
 }

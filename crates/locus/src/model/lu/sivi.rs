@@ -12,6 +12,7 @@ use super::breakdown::{layers_of, panels_of};
 use super::config::LuSiviConfig;
 use super::latent::{Latent, Noise};
 use super::mixture::MixtureTile;
+use super::model::LuConfig;
 use crate::math::nn::{
     Activation, InputGradient, LANES, Layout, Lines, LowRank, Mlp, MlpWork, OwnWeights, Panel, SharedInput,
     Sharing, exp_slice, sum,
@@ -21,7 +22,7 @@ use crate::{Rng, Shape};
 
 /// ψ = T_φ1([x, ε]), σ_z = exp(factor · T_φ2(x)).
 #[derive(Clone, Debug)]
-pub struct Sivi {
+pub(crate) struct Sivi {
     /// The first layer of T_φ1; what it makes of x is the same for all draws.
     pub(super) first: SharedInput,
     /// The other layers of T_φ1.
@@ -36,7 +37,7 @@ pub struct Sivi {
 
 /// What a forward pass leaves.
 #[derive(Clone, Debug, Default)]
-pub struct SiviWork {
+pub(crate) struct SiviWork {
     /// What the first layer makes of x [h, N], and its gradient.
     base: Panel,
     base_gradient: Panel,
@@ -133,7 +134,7 @@ impl Latent for Sivi {
             first: SharedInput::new(layout, n_features, n_features, psi[1]),
             rest: Mlp::new(layout, &psi[1..], Activation::Linear),
             scale: Mlp::new(layout, &sizes(n_features, &config.scale_layers, latent_dim), Activation::Linear),
-            std_factor: config.shared().latent_std_factor,
+            std_factor: config.resolved().latent_std_factor,
             noise_std: config.noise_std as f32,
             n_extra_draws: config.extra_draws as usize,
             is_low_rank: config.low_rank_noise == Switch::On && n_features > psi[1],

@@ -2,7 +2,6 @@
 
 use std::f64::consts::TAU;
 
-use super::MAX_EXPERTS;
 use crate::Error;
 use crate::registry::save::{Decoder, Encoder};
 
@@ -12,31 +11,29 @@ use crate::registry::save::{Decoder, Encoder};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Evidence {
     discount: f64,
-    logs: Vec<f64>,
+    /// Of the linear expert and that on the net's features.
+    logs: [f64; 2],
 }
 
 impl Evidence {
-    pub(super) fn new(discount: f64, n_experts: usize) -> Self {
-        Self { discount, logs: vec![0.0; n_experts] }
+    pub(super) fn new(discount: f64) -> Self {
+        Self { discount, logs: [0.0; 2] }
     }
 
     /// Takes in a target, given each expert's mean and variance of it. Evidence that is no number for one of them is none.
-    pub(super) fn observe(&mut self, predictions: &[(f64, f64)], target: f64) {
-        let densities = predictions.iter().map(|&prediction| log_density(prediction, target));
-        if densities.clone().all(f64::is_finite) {
+    pub(super) fn observe(&mut self, predictions: [(f64, f64); 2], target: f64) {
+        let densities = predictions.map(|prediction| log_density(prediction, target));
+        if densities.iter().all(|density| density.is_finite()) {
             for (log, density) in self.logs.iter_mut().zip(densities) {
                 *log = self.discount * *log + density;
             }
         }
     }
 
-    /// How probable each expert is; 0 beyond the last.
-    pub(super) fn probabilities(&self) -> [f64; MAX_EXPERTS] {
+    /// How probable each expert is.
+    pub(super) fn probabilities(&self) -> [f64; 2] {
         let highest = self.logs.iter().fold(f64::NEG_INFINITY, |highest, &log| highest.max(log));
-        let mut probabilities = [0.0; MAX_EXPERTS];
-        for (probability, log) in probabilities.iter_mut().zip(&self.logs) {
-            *probability = libm::exp(log - highest);
-        }
+        let probabilities = self.logs.map(|log| libm::exp(log - highest));
         let sum: f64 = probabilities.iter().sum();
         probabilities.map(|probability| probability / sum)
     }
@@ -45,8 +42,8 @@ impl Evidence {
         encoder.f64s(&self.logs);
     }
 
-    pub(super) fn decode(discount: f64, n_experts: usize, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let mut logs = vec![0.0; n_experts];
+    pub(super) fn decode(discount: f64, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let mut logs = [0.0; 2];
         decoder.f64s(&mut logs)?;
         if logs.iter().any(|log| !log.is_finite()) {
             return Err(decoder.damaged(format!("the evidence for its experts is {logs:?}")));
@@ -67,33 +64,26 @@ mod tests {
 
     /// By hand: log N(1; 0, 1) = −1.41894, log N(1; 1, 4) = −1.61209, log N(0; 0.5, 1) = −1.04394, log N(0; 0, 0.25) = −0.22579.
     /// With δ = ½: L = −0.70947 − 1.04394 = −1.75341 and −0.80604 − 0.22579 = −1.03183, so the odds are e^0.72158 = 2.05768.
-    /// A third expert with the predictions 0.5 ± 1 of both has −1.04394·(½ + 1) = −1.56591.
     #[test]
     fn weights_are_those_computed_by_hand() {
-        let mut evidence = Evidence::new(0.5, 2);
-        assert_eq!(evidence.probabilities(), [0.5, 0.5, 0.0, 0.0, 0.0]);
-        evidence.observe(&[(0.0, 1.0), (1.0, 4.0)], 1.0);
-        let [linear, net, ..] = evidence.probabilities();
+        let mut evidence = Evidence::new(0.5);
+        assert_eq!(evidence.probabilities(), [0.5, 0.5]);
+        evidence.observe([(0.0, 1.0), (1.0, 4.0)], 1.0);
+        let [linear, net] = evidence.probabilities();
         assert!((net - 0.451_863).abs() < 1e-5 && (linear + net - 1.0).abs() < 1e-12, "{net}");
-        evidence.observe(&[(0.5, 1.0), (0.0, 0.25)], 0.0);
+        evidence.observe([(0.5, 1.0), (0.0, 0.25)], 0.0);
         let net = evidence.probabilities()[1];
         assert!((net - 0.672_955).abs() < 1e-5, "{net}");
-
-        let mut of_three = Evidence::new(0.5, 3);
-        of_three.observe(&[(0.0, 1.0), (1.0, 4.0), (0.5, 1.0)], 1.0);
-        of_three.observe(&[(0.5, 1.0), (0.0, 0.25), (0.5, 1.0)], 0.0);
-        let [first, second, third, ..] = of_three.probabilities();
-        assert!((second / first - 2.057_68).abs() < 1e-4 && (third / first - 0.187_5_f64.exp()).abs() < 1e-4);
     }
 
     #[test]
     fn extreme_evidence_is_certainty_and_no_number_none() {
-        let mut evidence = Evidence::new(1.0, 2);
-        evidence.observe(&[(0.0, 1e-300), (1.0, 1.0)], 1.0);
-        assert_eq!(evidence.probabilities()[..2], [0.0, 1.0]);
+        let mut evidence = Evidence::new(1.0);
+        evidence.observe([(0.0, 1e-300), (1.0, 1.0)], 1.0);
+        assert_eq!(evidence.probabilities(), [0.0, 1.0]);
         let before = evidence.clone();
-        evidence.observe(&[(f64::INFINITY, 1.0), (0.0, 1.0)], 0.0);
-        evidence.observe(&[(0.0, 0.0), (0.0, 1.0)], 0.0);
+        evidence.observe([(f64::INFINITY, 1.0), (0.0, 1.0)], 0.0);
+        evidence.observe([(0.0, 0.0), (0.0, 1.0)], 0.0);
         assert_eq!(evidence, before);
     }
 }

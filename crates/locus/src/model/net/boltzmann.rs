@@ -7,10 +7,10 @@
 //! (Singh et al., 2000; Cesa-Bianchi et al., "Boltzmann exploration done right", 2017).
 
 use crate::model::net::randomized::{Randomize, Randomized};
-use crate::model::net::reward_net::reward_net_config;
-use crate::registry::registered;
+use crate::model::net::reward_net::RewardNetConfig;
+use crate::registry::Definition;
 use crate::registry::settings::words;
-use crate::registry::values::{Capacity, Layers};
+use crate::registry::settings::{AgentConfig, config};
 
 words! {
     /// What a temperature of 1 means.
@@ -32,7 +32,7 @@ words! {
     }
 }
 
-reward_net_config! {
+config! {
     /// Settings of Boltzmann exploration. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct BoltzmannConfig {
         /// The temperature at the start
@@ -41,18 +41,20 @@ reward_net_config! {
         temperature_unit: TemperatureUnit = TemperatureUnit::RewardStd, Range::ANY, "our choice";
         /// How the temperature falls: divided by ln(e + t) in round t (logarithmic), or none
         cooling: Cooling = Cooling::Logarithmic, Range::ANY, "Singh et al. (2000)";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    BoltzmannConfig => Boltzmann,
-    "boltzmann",
-    "Actions with probabilities that grow exponentially with the reward that a net predicts, at a falling temperature",
-    &[("default", BoltzmannConfig::default)]
-);
+pub(crate) fn definition() -> Definition<BoltzmannConfig> {
+    let summary = "Actions with probabilities that grow exponentially with the reward that a net predicts, at a falling temperature";
+    Definition::of::<Boltzmann>("boltzmann", summary)
+}
+
+buildable!(BoltzmannConfig => Boltzmann);
 
 /// A reward net that is acted on by the softmax of its predictions.
-pub type Boltzmann = Randomized<BoltzmannConfig>;
+pub(crate) type Boltzmann = Randomized<BoltzmannConfig>;
 
 impl BoltzmannConfig {
     /// The temperature in a round, as a difference of rewards.
@@ -70,6 +72,14 @@ impl BoltzmannConfig {
 }
 
 impl Randomize for BoltzmannConfig {
+    fn net(&self) -> &RewardNetConfig {
+        &self.net
+    }
+
+    fn agent(&self) -> &AgentConfig {
+        &self.agent
+    }
+
     fn probabilities(&self, round: u64, reward_std: f64, rewards: &mut [f64]) {
         let temperature = self.temperature_in(round, reward_std);
         // Relative to the highest reward, so that no exponential overflows and one of them is 1.
@@ -86,25 +96,32 @@ impl Randomize for BoltzmannConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::Agent;
     use crate::agent::contract::assert_settings;
-    use crate::agent::wrapper::Thompson;
     use crate::agent::{Choose, Policy};
     use crate::{Outcome, Propensity, Request, Seed, Shape};
 
     const N_ACTIONS: usize = 4;
 
-    fn trained(config: &BoltzmannConfig, scale: f64) -> Thompson<Boltzmann> {
-        let mut policy = config.build(Shape::new(2, N_ACTIONS), Seed::new(1)).unwrap();
+    fn trained(config: &BoltzmannConfig, scale: f64) -> Agent<Boltzmann> {
+        let mut policy = config.build_agent(Shape::new(2, N_ACTIONS), Seed::new(1)).unwrap();
         for round in 0..100 {
             let (context, action) = ([1.0, (round % 3) as f32], round as usize % N_ACTIONS);
             let reward = scale * action as f64;
-            policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+            policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         }
         policy
     }
 
     fn small() -> BoltzmannConfig {
-        BoltzmannConfig { batch_size: 32, minibatches: 5, ..BoltzmannConfig::default() }
+        BoltzmannConfig {
+            net: crate::configs::RewardNetConfig {
+                batch_size: 32,
+                minibatches: 5,
+                ..BoltzmannConfig::default().net
+            },
+            ..BoltzmannConfig::default()
+        }
     }
 
     /// Counts of 20 000 decisions lie within five standard deviations of the softmax of the predicted rewards, by hand: by chance once in
@@ -117,13 +134,13 @@ mod tests {
         let context = [1.0, 0.5];
         // 25 rewards each of 0, 1, 2 and 3.
         let reward_std = 1.25_f64.sqrt();
-        assert!((policy.model().reward_std() - reward_std).abs() < 1e-12);
+        assert!((policy.learner().reward_std() - reward_std).abs() < 1e-12);
         let rewards = policy.sample_rewards(0, &[&context]).unwrap();
         let weights: Vec<f64> = rewards.iter().map(|reward| (reward / (1.5 * reward_std)).exp()).collect();
         let total: f64 = weights.iter().sum();
         let mut counts = [0.0; N_ACTIONS];
         for round in 100..100 + N {
-            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let choice = policy.choose(Request::new(round, &context)).unwrap();
             let Propensity::Exact(propensity) = choice.propensity else { panic!("{choice:?}") };
             assert!((propensity - weights[choice.action] / total).abs() < 1e-12, "{choice:?}");
             counts[choice.action] += 1.0;

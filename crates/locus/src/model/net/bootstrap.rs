@@ -2,7 +2,7 @@
 //!
 //! A net takes in every observation with one probability, independently of the other nets, and the nets start from weights of
 //! their own. A decision draws one of them uniformly and takes the action of the highest reward that it predicts;
-//! [`RewardModel::draw`] draws a net for every context.
+//! [`Decider::draw`] draws a net for every context.
 //!
 //! Whether a net takes in an observation follows from the seed, the net and how many observations came before. So nothing is kept of it, a
 //! bounded replay cannot mix it up, and a saved policy goes on as it would have. The very first observation is taken in by all, as
@@ -12,37 +12,45 @@
 #[cfg(test)]
 mod tests;
 
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
-use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet, reward_net_config};
-use crate::registry::registered;
+use std::sync::Arc;
+
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
+use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
-use crate::registry::values::{Capacity, Layers};
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Error, Outcome, Rng, Seed, Shape};
 
-reward_net_config! {
+config! {
     /// Settings of bootstrap. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct BootstrapConfig {
         /// q, how many nets there are
         nets: u32 = 3, Range::from(1.0, 1000.0), "benchmark";
         /// p, the probability with which a net takes in an observation
         inclusion_probability: f64 = 0.95, Range::above(0.0, 1.0), "benchmark";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    BootstrapConfig => Bootstrap,
-    "bootstrap",
-    "Thompson sampling with a few nets, each trained on a random share of the observations",
-    &[("benchmark", BootstrapConfig::default)]
-);
+pub(crate) fn definition() -> Definition<BootstrapConfig> {
+    let summary = "Thompson sampling with a few nets, each trained on a random share of the observations";
+    Definition::of::<Bootstrap>("bootstrap", summary).presets([("benchmark", BootstrapConfig::default())])
+}
 
-/// The nets, and who takes in what.
+buildable!(BootstrapConfig => Bootstrap);
+
+/// The nets, one of which is drawn for every decision.
 #[derive(Clone, Debug)]
-pub struct Bootstrap {
-    nets: Vec<TrainedNet>,
+pub(crate) struct NetDraw {
+    nets: Arc<Vec<Weights>>,
+}
+
+/// The nets, what trains each, and who takes in what.
+#[derive(Clone, Debug)]
+pub(crate) struct Bootstrap {
+    draw: NetDraw,
+    trainers: Vec<Trainer>,
     inclusion: Inclusion,
     /// Observations so far, kept or not.
     n_observed: u64,
@@ -75,6 +83,15 @@ impl Inclusion {
 }
 
 impl Bootstrap {
+    fn assemble(
+        (nets, trainers): (Vec<Weights>, Vec<Trainer>),
+        inclusion: Inclusion,
+        n_observed: u64,
+    ) -> Self {
+        let draw = NetDraw { nets: Arc::new(nets) };
+        Self { draw, trainers, inclusion, n_observed, work: Cache::default() }
+    }
+
     /// Where in the replay the observations are that a net takes in.
     fn find_taken_in(&self, net: usize, replay: &Replay, places: &mut Vec<usize>) {
         let n_forgotten = self.n_observed.saturating_sub(replay.len() as u64);
@@ -86,16 +103,7 @@ impl Bootstrap {
     }
 }
 
-impl RewardModel for Bootstrap {
-    type Config = BootstrapConfig;
-
-    fn new(config: &BootstrapConfig, shape: Shape, seed: Seed) -> Self {
-        let net = |net| TrainedNet::new(config.net(), shape, &mut seed.stream("init", net));
-        let inclusion = Inclusion { seed: seed.derive("include"), probability: config.inclusion_probability };
-        let nets = (0..u64::from(config.nets)).map(net).collect();
-        Self { nets, inclusion, n_observed: 0, work: Cache::default() }
-    }
-
+impl Decider for NetDraw {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -110,6 +118,25 @@ impl RewardModel for Bootstrap {
         }
         Ok(())
     }
+}
+
+impl Learner for Bootstrap {
+    type Config = BootstrapConfig;
+    type Decider = NetDraw;
+
+    fn plan(config: &BootstrapConfig) -> Plan {
+        config.net.plan(&config.agent)
+    }
+
+    fn new(config: &BootstrapConfig, shape: Shape, seed: Seed) -> Self {
+        let net = |net| Trainer::new(&config.net, shape, &mut seed.stream("init", net));
+        let inclusion = Inclusion { seed: seed.derive("include"), probability: config.inclusion_probability };
+        Self::assemble((0..u64::from(config.nets)).map(net).unzip(), inclusion, 0)
+    }
+
+    fn decider(&self) -> &NetDraw {
+        &self.draw
+    }
 
     fn observe(&mut self, _outcome: &Outcome<'_>) {
         self.n_observed = self.n_observed.saturating_add(1);
@@ -118,20 +145,22 @@ impl RewardModel for Bootstrap {
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
         let (mut total, mut n_trained, mut report) = (0.0, 0, FitReport::default());
-        for net in 0..self.nets.len() {
+        for net in 0..self.trainers.len() {
             self.find_taken_in(net, replay, &mut work.taken_in);
             let Work { net: room, taken_in } = &mut *work;
             if taken_in.is_empty() {
                 report.interventions += 1;
                 continue;
             }
-            let net = &mut self.nets[net];
+            let trainer = &mut self.trainers[net];
+            let weights = &mut Arc::make_mut(&mut self.draw.nets)[net];
             // Uniformly among its own, with replacement.
-            total += net.train(taken_in.len(), &AllUnits, rng, room, |batch, rng, gathering| {
-                batch.gather_from(replay, gathering, || taken_in[rng.below(taken_in.len())]);
-            })?;
+            total +=
+                trainer.train(weights, taken_in.len(), &AllUnits, rng, room, |batch, rng, gathering| {
+                    batch.gather_from(replay, gathering, || taken_in[rng.below(taken_in.len())]);
+                })?;
             n_trained += 1;
-            report.minibatches += net.settings.minibatches;
+            report.minibatches += trainer.config.minibatches;
         }
         self.work = Cache(Some(work));
         report.mean_loss = (n_trained > 0).then(|| total / f64::from(n_trained));
@@ -141,16 +170,18 @@ impl RewardModel for Bootstrap {
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.inclusion.seed.number());
         encoder.u64(self.n_observed);
-        self.nets.iter().for_each(|net| net.encode(encoder));
+        self.trainers.iter().zip(&*self.draw.nets).for_each(|(trainer, net)| trainer.encode(net, encoder));
     }
 
     fn decode(config: &BootstrapConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let (seed, n_observed) = (Seed::new(decoder.u64()?), decoder.u64()?);
-        let mut nets = Vec::new();
+        let (mut nets, mut trainers) = (Vec::new(), Vec::new());
         for _ in 0..config.nets {
-            nets.push(TrainedNet::decode(config.net(), shape, decoder)?);
+            let (weights, trainer) = Trainer::decode(&config.net, shape, decoder)?;
+            nets.push(weights);
+            trainers.push(trainer);
         }
         let inclusion = Inclusion { seed, probability: config.inclusion_probability };
-        Ok(Self { nets, inclusion, n_observed, work: Cache::default() })
+        Ok(Self::assemble((nets, trainers), inclusion, n_observed))
     }
 }

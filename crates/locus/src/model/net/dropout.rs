@@ -3,7 +3,7 @@
 //! A unit is kept with one probability and then counts one over it as much, so that what the next layer sums up is right in
 //! the mean. In training every row of a minibatch leaves out units of its own, which makes the net's predictions agree
 //! where there are data; one pattern of units is one draw from what Gal and Ghahramani show to be an approximate posterior. A
-//! decision draws one pattern and takes the action of the highest predicted reward; [`RewardModel::draw`] draws one for every context.
+//! decision draws one pattern and takes the action of the highest predicted reward; [`Decider::draw`] draws one for every context.
 //!
 //! It is a posterior that does not concentrate by itself: in the course of a policy's life draws come to agree as training goes on, but the same
 //! amount of training on more data leaves them about as far apart (Osband, "Risk versus uncertainty in deep learning", 2016).
@@ -11,39 +11,55 @@
 #[cfg(test)]
 mod tests;
 
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
+use std::sync::Arc;
+
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::Panel;
-use crate::model::net::reward_net::{NetConfig, NetWork, TrainedNet, Units, reward_net_config};
-use crate::registry::registered;
+use crate::model::net::reward_net::{NetWork, RewardNetConfig, Trainer, Units, Weights};
+use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
-use crate::registry::values::{Capacity, Layers};
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Error, Rng, Seed, Shape};
 
-reward_net_config! {
+config! {
     /// Settings of dropout. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct DropoutConfig {
         /// The probability with which a hidden unit is kept
         keep_probability: f64 = 0.8, Range::from(0.01, 1.0), "benchmark";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    DropoutConfig => Dropout,
-    "dropout",
-    "Thompson sampling with a net whose hidden units are left out at random",
-    &[("benchmark", DropoutConfig::default)]
-);
+pub(crate) fn definition() -> Definition<DropoutConfig> {
+    let summary = "Thompson sampling with a net whose hidden units are left out at random";
+    Definition::of::<Dropout>("dropout", summary).presets([("benchmark", DropoutConfig::default())])
+}
+
+buildable!(DropoutConfig => Dropout);
 
 /// A reward net, and how many of its units are kept.
 #[derive(Clone, Debug)]
-pub struct Dropout {
+pub(crate) struct DropoutDecider {
     units: KeptUnits,
-    trained: TrainedNet,
+    weights: Arc<Weights>,
+}
+
+/// The same, with what it learns by.
+#[derive(Clone, Debug)]
+pub(crate) struct Dropout {
+    decider: DropoutDecider,
+    trainer: Trainer,
     /// Room for what is computed in learning; a copy makes its own.
     work: Cache<NetWork>,
+}
+
+impl Dropout {
+    fn assemble(config: &DropoutConfig, (weights, trainer): (Weights, Trainer)) -> Self {
+        let units = KeptUnits::new(config.keep_probability);
+        let decider = DropoutDecider { units, weights: Arc::new(weights) };
+        Self { decider, trainer, work: Cache::default() }
+    }
 }
 
 /// Hidden units that are left out at random.
@@ -82,14 +98,7 @@ impl Units for KeptUnits {
     }
 }
 
-impl RewardModel for Dropout {
-    type Config = DropoutConfig;
-
-    fn new(config: &DropoutConfig, shape: Shape, seed: Seed) -> Self {
-        let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
-        Self { units: KeptUnits::new(config.keep_probability), trained, work: Cache::default() }
-    }
-
+impl Decider for DropoutDecider {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -97,19 +106,36 @@ impl RewardModel for Dropout {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        self.trained.predict(contexts, &self.units, rng, scratch.work(), rewards)
+        self.weights.predict(contexts, &self.units, rng, scratch.work(), rewards)
+    }
+}
+
+impl Learner for Dropout {
+    type Config = DropoutConfig;
+    type Decider = DropoutDecider;
+
+    fn plan(config: &DropoutConfig) -> Plan {
+        config.net.plan(&config.agent)
+    }
+
+    fn new(config: &DropoutConfig, shape: Shape, seed: Seed) -> Self {
+        Self::assemble(config, Trainer::new(&config.net, shape, &mut seed.stream("init", 0)))
+    }
+
+    fn decider(&self) -> &DropoutDecider {
+        &self.decider
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
-        self.trained.fit(replay, &self.units, rng, &mut self.work)
+        let DropoutDecider { units, weights } = &mut self.decider;
+        self.trainer.fit(weights, replay, units, rng, &mut self.work)
     }
 
     fn encode(&self, encoder: &mut Encoder) {
-        self.trained.encode(encoder);
+        self.trainer.encode(&self.decider.weights, encoder);
     }
 
     fn decode(config: &DropoutConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let trained = TrainedNet::decode(config.net(), shape, decoder)?;
-        Ok(Self { units: KeptUnits::new(config.keep_probability), trained, work: Cache::default() })
+        Ok(Self::assemble(config, Trainer::decode(&config.net, shape, decoder)?))
     }
 }

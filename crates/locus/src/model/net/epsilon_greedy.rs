@@ -4,29 +4,32 @@
 //! fall with which the number of random actions grows only as a logarithm (Auer, Cesa-Bianchi and Fischer, 2002).
 
 use crate::model::net::randomized::{Randomize, Randomized};
-use crate::model::net::reward_net::reward_net_config;
-use crate::registry::registered;
-use crate::registry::values::{Capacity, Layers};
+use crate::model::net::reward_net::RewardNetConfig;
+use crate::registry::Definition;
+use crate::registry::settings::{AgentConfig, config};
 
-reward_net_config! {
+config! {
     /// Settings of ε-greedy. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct EpsilonGreedyConfig {
         /// ε, the probability of a random action, at the start
         epsilon: f64 = 0.1, Range::from(0.0, 1.0), "Sutton and Barto (2018), section 2.3";
         /// In round t, ε is divided by 1 + t times this; 0 keeps it as it is
         epsilon_decay: f64 = 0.005, Range::from(0.0, 1e3), "our choice; 1/t as Auer et al. (2002)";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    EpsilonGreedyConfig => EpsilonGreedy,
-    "epsilon-greedy",
-    "The action of the highest reward that a net predicts, or with a falling probability any action",
-    &[("default", EpsilonGreedyConfig::default)]
-);
+pub(crate) fn definition() -> Definition<EpsilonGreedyConfig> {
+    let summary =
+        "The action of the highest reward that a net predicts, or with a decaying probability any action";
+    Definition::of::<EpsilonGreedy>("epsilon-greedy", summary)
+}
+
+buildable!(EpsilonGreedyConfig => EpsilonGreedy);
 
 /// A reward net that is acted on greedily most of the time.
-pub type EpsilonGreedy = Randomized<EpsilonGreedyConfig>;
+pub(crate) type EpsilonGreedy = Randomized<EpsilonGreedyConfig>;
 
 impl EpsilonGreedyConfig {
     /// ε in a round.
@@ -36,6 +39,14 @@ impl EpsilonGreedyConfig {
 }
 
 impl Randomize for EpsilonGreedyConfig {
+    fn net(&self) -> &RewardNetConfig {
+        &self.net
+    }
+
+    fn agent(&self) -> &AgentConfig {
+        &self.agent
+    }
+
     fn probabilities(&self, round: u64, _reward_std: f64, rewards: &mut [f64]) {
         let epsilon = self.epsilon_in(round);
         let higher = |best, action| if rewards[action] > rewards[best] { action } else { best };
@@ -49,18 +60,19 @@ impl Randomize for EpsilonGreedyConfig {
 mod tests {
     use super::*;
     use crate::agent::contract::assert_settings;
-    use crate::agent::wrapper::{Thompson, highest};
+    use crate::agent::{Agent, highest};
     use crate::agent::{Choose, Policy};
     use crate::{Outcome, Propensity, Request, Seed, Shape};
 
     const N_ACTIONS: usize = 4;
 
-    fn trained(config: EpsilonGreedyConfig) -> Thompson<EpsilonGreedy> {
-        let config = EpsilonGreedyConfig { batch_size: 32, minibatches: 5, ..config };
-        let mut policy = config.build(Shape::new(2, N_ACTIONS), Seed::new(1)).unwrap();
+    fn trained(config: EpsilonGreedyConfig) -> Agent<EpsilonGreedy> {
+        let config =
+            EpsilonGreedyConfig { net: RewardNetConfig::default().batch_size(32).minibatches(5), ..config };
+        let mut policy = config.build_agent(Shape::new(2, N_ACTIONS), Seed::new(1)).unwrap();
         for round in 0..100 {
             let (context, action) = ([1.0, (round % 3) as f32], round as usize % N_ACTIONS);
-            policy.learn(Outcome { round, context: &context, action, reward: action as f64 }).unwrap();
+            policy.learn(Outcome::new(round, &context, action, action as f64)).unwrap();
         }
         policy
     }
@@ -76,7 +88,7 @@ mod tests {
         let mut counts = [0.0; N_ACTIONS];
         let expected = |action: usize| 0.3 / 4.0 + if action == best { 1.0 - 0.3 } else { 0.0 };
         for round in 100..100 + N {
-            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let choice = policy.choose(Request::new(round, &context)).unwrap();
             let Propensity::Exact(propensity) = choice.propensity else { panic!("{choice:?}") };
             assert!((propensity - expected(choice.action)).abs() < 1e-15, "{choice:?}");
             counts[choice.action] += 1.0;
@@ -96,7 +108,7 @@ mod tests {
         let policy = trained(config);
         let context = [1.0, 0.5];
         for (round, epsilon) in [(900, 0.04), (100, 0.2), (u64::MAX, 0.0)] {
-            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let choice = policy.choose(Request::new(round, &context)).unwrap();
             let best = highest(&policy.sample_rewards(0, &[&context]).unwrap()).unwrap();
             let expected = epsilon / 4.0 + if choice.action == best { 1.0 - epsilon } else { 0.0 };
             let Propensity::Exact(propensity) = choice.propensity else { panic!("{choice:?}") };
@@ -111,7 +123,7 @@ mod tests {
         let context = [1.0, 2.0];
         let best = highest(&policy.sample_rewards(0, &[&context]).unwrap()).unwrap();
         for round in 100..300 {
-            let choice = policy.choose(Request { round, context: &context }).unwrap();
+            let choice = policy.choose(Request::new(round, &context)).unwrap();
             assert_eq!((choice.action, choice.propensity), (best, Propensity::Exact(1.0)));
         }
     }

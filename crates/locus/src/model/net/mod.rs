@@ -1,13 +1,16 @@
-//! Policies around a net that predicts rewards by squared error.
+//! Policies around a net that predicts every action's reward, trained by squared errors.
 
-pub mod boltzmann;
-pub mod bootstrap;
-pub mod dropout;
-pub mod epsilon_greedy;
-mod gradient_net;
-pub mod neural_linear;
-pub mod neural_ts;
-pub mod neural_ucb;
-pub mod param_noise;
+pub(crate) mod gradient_net;
 mod randomized;
 pub(crate) mod reward_net;
+
+policies! {
+    neural_linear,
+    epsilon_greedy,
+    boltzmann,
+    param_noise,
+    dropout,
+    bootstrap,
+    neural_ucb,
+    neural_ts,
+}

@@ -3,14 +3,13 @@
 //! Every action's reward is drawn by itself, `N(f, ν²λ·gᵀZ⁻¹g)`: in function space, not from one draw of the parameters.
 //! `gradient_net` says what the width `√(gᵀZ⁻¹g)` is.
 
-pub use crate::model::net::gradient_net::PrecisionMatrix;
-use crate::model::net::gradient_net::{GradientNet, Widen};
-use crate::model::net::reward_net::reward_net_config;
-use crate::registry::registered;
-use crate::registry::values::{Capacity, Layers};
+use crate::model::net::gradient_net::{GradientNet, PrecisionMatrix, Widen};
+use crate::model::net::reward_net::RewardNetConfig;
+use crate::registry::Definition;
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Choice, Rng};
 
-reward_net_config! {
+config! {
     /// Settings of NeuralTS. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct NeuralTsConfig {
         /// ν, by which the deviation of a draw is multiplied
@@ -19,18 +18,21 @@ reward_net_config! {
         prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's";
         /// How much of the precision matrix is kept: its diagonal, as in the paper's experiments, or all
         precision_matrix: PrecisionMatrix = PrecisionMatrix::Diagonal, Range::ANY, "paper";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    NeuralTsConfig => NeuralTs,
-    "neural-ts",
-    "Thompson sampling around a net's predictions, as wide as its gradient says",
-    &[("diagonal", NeuralTsConfig::default), ("full", NeuralTsConfig::full)]
-);
+pub(crate) fn definition() -> Definition<NeuralTsConfig> {
+    let summary = "Thompson sampling around a net's predictions, as wide as its gradient says";
+    Definition::of::<NeuralTs>("neural-ts", summary)
+        .presets([("diagonal", NeuralTsConfig::default()), ("full", NeuralTsConfig::full())])
+}
+
+buildable!(NeuralTsConfig => NeuralTs);
 
 /// A reward net whose predictions are drawn around.
-pub type NeuralTs = GradientNet<NeuralTsConfig>;
+pub(crate) type NeuralTs = GradientNet<NeuralTsConfig>;
 
 impl NeuralTsConfig {
     fn full() -> Self {
@@ -39,7 +41,13 @@ impl NeuralTsConfig {
 }
 
 impl Widen for NeuralTsConfig {
-    const ID: &'static str = "neural-ts";
+    fn net(&self) -> &RewardNetConfig {
+        &self.net
+    }
+
+    fn agent(&self) -> &AgentConfig {
+        &self.agent
+    }
 
     fn precision(&self) -> (f64, PrecisionMatrix) {
         (self.prior_precision, self.precision_matrix)
@@ -51,6 +59,6 @@ impl Widen for NeuralTsConfig {
     }
 
     fn choice(action: usize) -> Choice {
-        Choice::drawn(action)
+        Choice::new(action)
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! An action is valued γ widths above its prediction; `gradient_net` says what the width is. The choice is certain.
 
-pub use crate::model::net::gradient_net::PrecisionMatrix;
-use crate::model::net::gradient_net::{GradientNet, Widen};
-use crate::model::net::reward_net::reward_net_config;
-use crate::registry::registered;
-use crate::registry::values::{Capacity, Layers};
+use crate::model::net::gradient_net::{GradientNet, PrecisionMatrix, Widen};
+use crate::model::net::reward_net::RewardNetConfig;
+use crate::registry::Definition;
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Choice, Rng};
 
-reward_net_config! {
+config! {
     /// Settings of NeuralUCB. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct NeuralUcbConfig {
         /// γ, how many widths are added to a prediction
@@ -18,18 +17,21 @@ reward_net_config! {
         prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's";
         /// How much of the precision matrix is kept: its diagonal, as in the paper's experiments, or all
         precision_matrix: PrecisionMatrix = PrecisionMatrix::Diagonal, Range::ANY, "paper";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    NeuralUcbConfig => NeuralUcb,
-    "neural-ucb",
-    "Upper confidence bounds of a net's predictions, from its gradient",
-    &[("diagonal", NeuralUcbConfig::default), ("full", NeuralUcbConfig::full)]
-);
+pub(crate) fn definition() -> Definition<NeuralUcbConfig> {
+    let summary = "Upper confidence bounds of a net's predictions, from its gradient";
+    Definition::of::<NeuralUcb>("neural-ucb", summary)
+        .presets([("diagonal", NeuralUcbConfig::default()), ("full", NeuralUcbConfig::full())])
+}
+
+buildable!(NeuralUcbConfig => NeuralUcb);
 
 /// A reward net that is acted on by upper confidence bounds.
-pub type NeuralUcb = GradientNet<NeuralUcbConfig>;
+pub(crate) type NeuralUcb = GradientNet<NeuralUcbConfig>;
 
 impl NeuralUcbConfig {
     fn full() -> Self {
@@ -38,7 +40,13 @@ impl NeuralUcbConfig {
 }
 
 impl Widen for NeuralUcbConfig {
-    const ID: &'static str = "neural-ucb";
+    fn net(&self) -> &RewardNetConfig {
+        &self.net
+    }
+
+    fn agent(&self) -> &AgentConfig {
+        &self.agent
+    }
 
     fn precision(&self) -> (f64, PrecisionMatrix) {
         (self.prior_precision, self.precision_matrix)

@@ -8,23 +8,22 @@
 //!
 //! Layers are not normalized, other than Plappert et al. advise: the benchmark's are not either. Its divergence counts what is no number
 //! as 0; ours is computed so that it is always a number, and if predictions overflow, training breaks down by name.
-//! [`RewardModel::draw`] perturbs anew for every context.
+//! [`Decider::draw`] perturbs anew for every context.
 
 #[cfg(test)]
 mod tests;
 
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
+use std::sync::Arc;
+
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::Normals;
-use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet, reward_net_config};
-use crate::registry::registered;
+use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
+use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
-use crate::registry::values::{Capacity, Layers};
+use crate::registry::settings::{AgentConfig, config};
 use crate::{Error, Rng, Seed, Shape};
 
-reward_net_config! {
+config! {
     /// Settings of parameter noise. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct ParamNoiseConfig {
         /// Standard deviation of the noise on every weight and bias, at the start
@@ -37,26 +36,34 @@ reward_net_config! {
         target_decay: f64 = 0.99, Range::from(0.0, 1.0), "benchmark";
         /// Past contexts that the divergence is measured on, drawn with replacement
         divergence_contexts: u32 = 300, Range::from(1.0, 1e6), "benchmark";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
-registered!(
-    ParamNoiseConfig => ParamNoise,
-    "param-noise",
-    "The highest reward that a net predicts with noise on its parameters, whose scale adapts",
-    &[("benchmark", ParamNoiseConfig::default)]
-);
+pub(crate) fn definition() -> Definition<ParamNoiseConfig> {
+    let summary = "The highest reward that a net predicts with noise on its parameters, whose scale adapts";
+    Definition::of::<ParamNoise>("param-noise", summary).presets([("benchmark", ParamNoiseConfig::default())])
+}
+
+buildable!(ParamNoiseConfig => ParamNoise);
 
 /// Less noise than this moves no weight worth its name; products with it would be subnormal, and slow.
 const LEAST_STD: f64 = 1e-12;
 
 /// A reward net, and the noise that is put on it.
 #[derive(Clone, Debug)]
-pub struct ParamNoise {
-    config: ParamNoiseConfig,
-    n_actions: usize,
-    trained: TrainedNet,
+pub(crate) struct NoisyNet {
+    weights: Arc<Weights>,
     noise_std: f64,
+}
+
+/// The same, with what it learns by.
+#[derive(Clone, Debug)]
+pub(crate) struct ParamNoise {
+    config: ParamNoiseConfig,
+    noisy: NoisyNet,
+    trainer: Trainer,
     /// ε as it is now.
     target_epsilon: f64,
     /// Room for what is computed in learning; a copy makes its own.
@@ -73,65 +80,38 @@ struct Work {
     plain: Vec<f64>,
 }
 
-impl ParamNoise {
-    /// The standard deviation of the noise as it is now.
-    pub fn noise_std(&self) -> f64 {
-        self.noise_std
-    }
-
-    /// The divergence that the noise should cause as things are.
-    fn target(&self) -> f64 {
-        let epsilon = self.target_epsilon;
-        -libm::log1p(epsilon / self.n_actions as f64 - epsilon)
-    }
-
+impl NoisyNet {
     /// The parameters with fresh noise. **Samples.**
     fn perturb(&self, rng: &mut Rng, perturbed: &mut Vec<f32>) {
-        perturbed.resize(self.trained.parameters.len(), 0.0);
+        perturbed.resize(self.weights.parameters.len(), 0.0);
         Normals::new(rng).fill(perturbed, self.noise_std as f32);
-        for (place, parameter) in perturbed.iter_mut().zip(&self.trained.parameters) {
+        for (place, parameter) in perturbed.iter_mut().zip(&self.weights.parameters) {
             *place += parameter;
         }
     }
 
-    /// The mean divergence that one draw of the noise causes on past contexts. **Samples.**
-    fn divergence(&self, replay: &Replay, rng: &mut Rng, work: &mut Work) -> Result<f64, Breakdown> {
+    /// The mean divergence that one draw of the noise causes on `n` past contexts. **Samples.**
+    fn divergence(
+        &self,
+        n: usize,
+        replay: &Replay,
+        rng: &mut Rng,
+        work: &mut Work,
+    ) -> Result<f64, Breakdown> {
         let Work { net, perturbed, noisy, plain } = work;
-        let n = self.config.divergence_contexts as usize;
+        let n_actions = self.weights.net.n_actions();
         let contexts: Vec<&[f32]> = (0..n).map(|_| replay.sample(rng).context).collect();
         self.perturb(rng, perturbed);
-        noisy.resize(n * self.n_actions, 0.0);
-        plain.resize(n * self.n_actions, 0.0);
-        self.trained.predict(&contexts, &AllUnits, rng, net, plain)?;
-        self.trained.net.predict(perturbed, &contexts, &AllUnits, rng, net, noisy)?;
-        let pairs = plain.chunks_exact(self.n_actions).zip(noisy.chunks_exact(self.n_actions));
+        noisy.resize(n * n_actions, 0.0);
+        plain.resize(n * n_actions, 0.0);
+        self.weights.predict(&contexts, &AllUnits, rng, net, plain)?;
+        self.weights.net.predict(perturbed, &contexts, &AllUnits, rng, net, noisy)?;
+        let pairs = plain.chunks_exact(n_actions).zip(noisy.chunks_exact(n_actions));
         Ok(pairs.map(|(plain, noisy)| softmax_divergence(plain, noisy)).sum::<f64>() / n as f64)
-    }
-
-    /// Moves the noise towards the divergence that it should cause, and lets that fall. **Samples.**
-    fn adapt(&mut self, replay: &Replay, rng: &mut Rng, work: &mut Work) -> Result<(), Breakdown> {
-        let is_too_weak = self.divergence(replay, rng, work)? < self.target();
-        let factor = if is_too_weak { self.config.noise_factor } else { 1.0 / self.config.noise_factor };
-        self.noise_std = (self.noise_std * factor).max(LEAST_STD);
-        self.target_epsilon *= self.config.target_decay;
-        Ok(())
     }
 }
 
-impl RewardModel for ParamNoise {
-    type Config = ParamNoiseConfig;
-
-    fn new(config: &ParamNoiseConfig, shape: Shape, seed: Seed) -> Self {
-        Self {
-            config: config.clone(),
-            n_actions: shape.n_actions,
-            trained: TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0)),
-            noise_std: config.noise_std,
-            target_epsilon: config.target_epsilon,
-            work: Cache::default(),
-        }
-    }
-
+impl Decider for NoisyNet {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -140,25 +120,79 @@ impl RewardModel for ParamNoise {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         let Work { net, perturbed, .. } = scratch.work();
-        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(self.n_actions)) {
+        let n_actions = self.weights.net.n_actions();
+        for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
             self.perturb(rng, perturbed);
-            self.trained.net.predict(perturbed, &[*context], &AllUnits, rng, net, rewards)?;
+            self.weights.net.predict(perturbed, &[*context], &AllUnits, rng, net, rewards)?;
         }
         Ok(())
+    }
+}
+
+impl ParamNoise {
+    fn assemble(
+        config: &ParamNoiseConfig,
+        (weights, trainer): (Weights, Trainer),
+        noise_std: f64,
+        target_epsilon: f64,
+    ) -> Self {
+        let noisy = NoisyNet { weights: Arc::new(weights), noise_std };
+        Self { config: config.clone(), noisy, trainer, target_epsilon, work: Cache::default() }
+    }
+
+    /// The standard deviation of the noise as it is now.
+    #[cfg(test)]
+    pub(crate) fn noise_std(&self) -> f64 {
+        self.noisy.noise_std
+    }
+
+    /// The divergence that the noise should cause as things are.
+    fn target(&self) -> f64 {
+        let epsilon = self.target_epsilon;
+        -libm::log1p(epsilon / self.noisy.weights.net.n_actions() as f64 - epsilon)
+    }
+
+    /// Moves the noise towards the divergence that it should cause, and lets that fall. **Samples.**
+    fn adapt(&mut self, replay: &Replay, rng: &mut Rng, work: &mut Work) -> Result<(), Breakdown> {
+        let n = self.config.divergence_contexts as usize;
+        let is_too_weak = self.noisy.divergence(n, replay, rng, work)? < self.target();
+        let factor = if is_too_weak { self.config.noise_factor } else { 1.0 / self.config.noise_factor };
+        self.noisy.noise_std = (self.noisy.noise_std * factor).max(LEAST_STD);
+        self.target_epsilon *= self.config.target_decay;
+        Ok(())
+    }
+}
+
+impl Learner for ParamNoise {
+    type Config = ParamNoiseConfig;
+    type Decider = NoisyNet;
+
+    fn plan(config: &ParamNoiseConfig) -> Plan {
+        config.net.plan(&config.agent)
+    }
+
+    fn new(config: &ParamNoiseConfig, shape: Shape, seed: Seed) -> Self {
+        let net = Trainer::new(&config.net, shape, &mut seed.stream("init", 0));
+        Self::assemble(config, net, config.noise_std, config.target_epsilon)
+    }
+
+    fn decider(&self) -> &NoisyNet {
+        &self.noisy
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
-        let mean_loss = Some(self.trained.train_on(replay, &AllUnits, rng, &mut work.net)?);
+        let weights = Arc::make_mut(&mut self.noisy.weights);
+        let mean_loss = self.trainer.train_on(weights, replay, &AllUnits, rng, &mut work.net)?;
         self.adapt(replay, rng, &mut work)?;
         self.work = Cache(Some(work));
-        Ok(FitReport { minibatches: self.config.minibatches, mean_loss, interventions: 0 })
+        Ok(FitReport::new(self.config.net.minibatches, mean_loss))
     }
 
     fn encode(&self, encoder: &mut Encoder) {
-        encoder.f64(self.noise_std);
+        encoder.f64(self.noisy.noise_std);
         encoder.f64(self.target_epsilon);
-        self.trained.encode(encoder);
+        self.trainer.encode(&self.noisy.weights, encoder);
     }
 
     fn decode(config: &ParamNoiseConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
@@ -168,15 +202,8 @@ impl RewardModel for ParamNoise {
                 "its noise is {noise_std} and its ε {target_epsilon}, expected a number above 0 and one from 0 to 1"
             )));
         }
-        let trained = TrainedNet::decode(config.net(), shape, decoder)?;
-        Ok(Self {
-            config: config.clone(),
-            n_actions: shape.n_actions,
-            trained,
-            noise_std,
-            target_epsilon,
-            work: Cache::default(),
-        })
+        let net = Trainer::decode(&config.net, shape, decoder)?;
+        Ok(Self::assemble(config, net, noise_std, target_epsilon))
     }
 }
 

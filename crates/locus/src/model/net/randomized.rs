@@ -1,19 +1,25 @@
 //! Decisions at random, with probabilities that a rule makes of predicted rewards: what ε-greedy and Boltzmann exploration share.
 //!
 //! One reward net predicts, and is certain of what it predicts; all exploration is in the rule ([`Randomize`]). So every choice
-//! knows exactly how probable it was. Nothing is drawn but the action: [`RewardModel::draw`] gives the predictions, the same each time.
+//! knows exactly how probable it was. Nothing is drawn but the action: [`Decider::draw`] gives the predictions, the same each time.
 
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
-use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet};
+use std::sync::Arc;
+
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
 use crate::model::training::reward_scaling::RewardScaling;
 use crate::registry::save::{Decoder, Encoder};
-use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Seed, Shape};
+use crate::registry::settings::{AgentConfig, Config};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 /// A rule that makes probabilities of predicted rewards; it is the policy's settings.
-pub trait Randomize: NetConfig {
+pub(crate) trait Randomize: Config {
+    /// Settings of the net.
+    fn net(&self) -> &RewardNetConfig;
+
+    /// Settings of the policy around it.
+    fn agent(&self) -> &AgentConfig;
+
     /// Replaces the predicted rewards of all actions, finite numbers, by the probabilities of taking them in this round.
     /// `reward_std` is the standard deviation of all rewards seen so far, 1 where they have none.
     fn probabilities(&self, round: u64, reward_std: f64, rewards: &mut [f64]);
@@ -21,29 +27,45 @@ pub trait Randomize: NetConfig {
 
 /// A reward net, and the rule by which it is acted on.
 #[derive(Clone, Debug)]
-pub struct Randomized<R> {
-    rule: R,
-    trained: TrainedNet,
+pub(crate) struct RandomizedDecider<R> {
+    rule: Arc<R>,
+    weights: Arc<Weights>,
+    reward_std: f64,
+}
+
+/// The same, with what it learns by.
+#[derive(Clone, Debug)]
+pub(crate) struct Randomized<R> {
+    decider: RandomizedDecider<R>,
+    trainer: Trainer,
     scaling: RewardScaling,
     /// Room for what is computed in learning; a copy makes its own.
     work: Cache<NetWork>,
 }
 
 impl<R: Randomize> Randomized<R> {
-    /// The standard deviation of all rewards seen so far, 1 where they have none.
-    pub(crate) fn reward_std(&self) -> f64 {
-        self.scaling.scale(true).std
+    fn assemble(rule: &R, (weights, trainer): (Weights, Trainer), scaling: RewardScaling) -> Self {
+        let (rule, weights, reward_std) = (Arc::new(rule.clone()), Arc::new(weights), reward_std(scaling));
+        Self {
+            decider: RandomizedDecider { rule, weights, reward_std },
+            trainer,
+            scaling,
+            work: Cache::default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn reward_std(&self) -> f64 {
+        self.decider.reward_std
     }
 }
 
-impl<R: Randomize> RewardModel for Randomized<R> {
-    type Config = R;
+/// The standard deviation of all rewards seen so far, 1 where they have none.
+fn reward_std(scaling: RewardScaling) -> f64 {
+    scaling.scale(true).std
+}
 
-    fn new(config: &R, shape: Shape, seed: Seed) -> Self {
-        let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
-        Self { rule: config.clone(), trained, scaling: RewardScaling::default(), work: Cache::default() }
-    }
-
+impl<R: Randomize> Decider for RandomizedDecider<R> {
     /// The predicted rewards.
     fn draw(
         &self,
@@ -52,41 +74,59 @@ impl<R: Randomize> RewardModel for Randomized<R> {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        self.trained.predict(contexts, &AllUnits, rng, scratch.work(), rewards)
+        self.weights.predict(contexts, &AllUnits, rng, scratch.work(), rewards)
     }
 
     fn choose(
         &self,
         request: Request<'_>,
+        n_actions: usize,
         rng: &mut Rng,
         scratch: &mut Scratch,
-        n_actions: usize,
     ) -> Result<Choice, Breakdown> {
         scratch.with_rewards(n_actions, |rewards, scratch| {
             self.draw(&[request.context], rng, scratch, rewards)?;
-            self.rule.probabilities(request.round, self.reward_std(), rewards);
+            self.rule.probabilities(request.round, self.reward_std, rewards);
             let action = pick(rewards, rng.uniform());
-            Ok(Choice { action, propensity: Propensity::Exact(rewards[action]) })
+            Ok(Choice::new(action).with_propensity(rewards[action]))
         })
+    }
+}
+
+impl<R: Randomize> Learner for Randomized<R> {
+    type Config = R;
+    type Decider = RandomizedDecider<R>;
+
+    fn plan(config: &R) -> Plan {
+        config.net().plan(config.agent())
+    }
+
+    fn new(config: &R, shape: Shape, seed: Seed) -> Self {
+        let net = Trainer::new(config.net(), shape, &mut seed.stream("init", 0));
+        Self::assemble(config, net, RewardScaling::default())
+    }
+
+    fn decider(&self) -> &RandomizedDecider<R> {
+        &self.decider
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         self.scaling.observe(outcome.reward);
+        self.decider.reward_std = reward_std(self.scaling);
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
-        self.trained.fit(replay, &AllUnits, rng, &mut self.work)
+        self.trainer.fit(&mut self.decider.weights, replay, &AllUnits, rng, &mut self.work)
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);
-        self.trained.encode(encoder);
+        self.trainer.encode(&self.decider.weights, encoder);
     }
 
     fn decode(config: &R, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let scaling = RewardScaling::decode(decoder)?;
-        let trained = TrainedNet::decode(config.net(), shape, decoder)?;
-        Ok(Self { rule: config.clone(), trained, scaling, work: Cache::default() })
+        Ok(Self::assemble(config, Trainer::decode(config.net(), shape, decoder)?, scaling))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where numbers broke down in a net that is trained.
 
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
 use crate::math::nn::Panel;
 
 /// The first number that is not finite in named panels, which come in the order in which they are computed.

@@ -1,7 +1,7 @@
 //! Rows drawn from the replay, side by side for a net.
 
 use crate::Rng;
-use crate::agent::replay::{Observation, Replay};
+use crate::agent::{Observation, Replay};
 use crate::math::nn::{Input, LANES, Panel, SparseRows};
 use crate::model::training::reward_scaling::RewardScale;
 
@@ -199,7 +199,7 @@ mod tests {
                 let context: Vec<f32> =
                     (0..n_features).map(|i| (100 * observation) as f32 + i as f32).collect();
                 let (action, reward) = (observation as usize, 10.0 * observation as f64);
-                replay.push(&Outcome { round: observation, context: &context, action, reward });
+                replay.push(&Outcome::new(observation, &context, action, reward));
             }
             let mut batch: Minibatch = Minibatch::default();
             let scale = RewardScale { mean: 20.0, std: 10.0 };
@@ -252,7 +252,7 @@ mod tests {
                 let mut context: Vec<f32> = (0..n_features).map(|i| 0.001 * i as f32 - 0.02).collect();
                 (0..n_different).for_each(|_| context[rng.below(n_features)] = rng.normal() as f32);
                 let (action, reward) = (round as usize, round as f64);
-                replay.push(&Outcome { round, context: &context, action, reward });
+                replay.push(&Outcome::new(round, &context, action, reward));
             }
             let scale = RewardScale { mean: 1.0, std: 2.0 };
             let gathering = Gathering { n_rows, n_features, n_more_lines: 0, scale };

@@ -1,7 +1,7 @@
 //! Parameters that Adam trains: how they are saved, read again, and checked after a round of training.
 
 use crate::Error;
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
 use crate::math::nn::Adam;
 use crate::registry::save::{Decoder, Encoder};
 

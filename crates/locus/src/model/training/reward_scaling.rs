@@ -69,7 +69,7 @@ impl RewardScale {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Outcome, Policy, PolicySpec, Seed, Shape, load, policies};
+    use crate::{Outcome, Policy, PolicySpec, Registry, Seed, Shape, load};
 
     const SHAPE: Shape = Shape::new(3, 2);
 
@@ -86,7 +86,7 @@ mod tests {
             ("minibatches", "40"),
         ];
         let mut specs = Vec::new();
-        for info in policies() {
+        for info in Registry::standard().policies() {
             let has = |key: &str| info.settings.iter().any(|setting| setting.key == key);
             let settings: Vec<String> = small
                 .iter()
@@ -112,7 +112,7 @@ mod tests {
             let mut rng = Seed::new(2).stream("problem", round);
             let action = rng.below(2);
             let reward = 5000.0 + 1000.0 * action as f64 + 50.0 * rng.normal();
-            policy.learn(Outcome { round, context: &context(round), action, reward }).unwrap();
+            policy.learn(Outcome::new(round, &context(round), action, reward)).unwrap();
         }
     }
 

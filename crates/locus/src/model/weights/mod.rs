@@ -1,5 +1,7 @@
 //! Policies whose uncertainty lies in the weights of a net.
 
-pub mod bbb;
-pub mod fbnn;
-pub mod pi_ts_dgf;
+policies! {
+    bbb,
+    pi_ts_dgf,
+    fbnn,
+}

@@ -1,11 +1,13 @@
 //! Posteriors against those built one observation at a time, draws against their formula, and decisions against draws.
 
 use super::*;
+use crate::agent::Agent;
 use crate::agent::contract::{assert_settings, assert_winners_are_those_of_draws};
-use crate::agent::wrapper::Thompson;
 use crate::agent::{Choose, Policy};
-use crate::model::linear::pooled::PrecisionKind;
+use crate::math::linear::LinearPosterior;
 use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
+
+use crate::registry::values::Capacity;
 
 const SHAPE: Shape = Shape::new(4, 3);
 
@@ -21,35 +23,19 @@ fn outcomes(n: u64) -> Vec<(Vec<f32>, usize, f64)> {
     (0..n).map(outcome).collect()
 }
 
-fn trained(config: &LinPoolConfig, n: u64) -> Thompson<LinPool> {
-    let mut policy = config.build(SHAPE, Seed::new(1)).unwrap();
+fn trained(config: &LinPoolConfig, n: u64) -> Agent<LinPool> {
+    let mut policy = config.build_agent(SHAPE, Seed::new(1)).unwrap();
     for (round, (context, action, reward)) in outcomes(n).iter().enumerate() {
         let (round, action, reward) = (round as u64, *action, *reward);
-        policy.learn(Outcome { round, context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, context, action, reward)).unwrap();
     }
     policy
 }
 
-/// Loaded at 200, where λ was just fitted; at 220 the posteriors are rebuilt with it, and at 240 it is fitted anew.
-#[test]
-fn a_fitted_precision_goes_on_after_loading() {
-    let config = LinPoolConfig { precision: PrecisionKind::Fitted, ..LinPoolConfig::default() };
-    let early = trained(&config, 200);
-    assert_ne!(early.model().precision.value(), config.prior_precision);
-    let mut resumed = crate::load(&early.save()).unwrap();
-    for (round, (context, action, reward)) in outcomes(250).iter().enumerate().skip(200) {
-        let (round, action, reward) = (round as u64, *action, *reward);
-        resumed.learn(Outcome { round, context, action, reward }).unwrap();
-        if [230, 249].contains(&round) {
-            assert!(resumed.save() == trained(&config, round + 1).save(), "round {round}");
-        }
-    }
-}
-
 /// Posteriors of `outcomes` on the scale of the policy, observation by observation.
-fn by_rank_one(policy: &Thompson<LinPool>, outcomes: &[(Vec<f32>, usize, f64)]) -> Vec<LinearPosterior> {
-    let (scale, precision) = (policy.model().scale(), policy.model().precision.value());
-    let prior = LinearPrior { precision, ..LinPoolConfig::default().prior() };
+fn by_rank_one(policy: &Agent<LinPool>, outcomes: &[(Vec<f32>, usize, f64)]) -> Vec<LinearPosterior> {
+    let (scale, precision) = (policy.learner().scale(), policy.learner().precision.value());
+    let prior = LinearPrior { precision, ..LinPoolConfig::default().pooled.prior() };
     let mut posteriors = vec![LinearPosterior::new(5, prior); 3];
     for (context, action, reward) in outcomes {
         let mut features: Vec<f64> = context.iter().map(|&x| scale.context_factor * f64::from(x)).collect();
@@ -59,26 +45,22 @@ fn by_rank_one(policy: &Thompson<LinPool>, outcomes: &[(Vec<f32>, usize, f64)]) 
     posteriors
 }
 
-/// At a rescaling (60) and between two of them (73), with λ as given and fitted, and after loading.
+/// At a rescaling (60) and between two of them (73), and after loading.
 #[test]
 fn a_rebuilt_posterior_is_that_of_every_observation_in_turn() {
-    for (n, precision) in
-        [(60, PrecisionKind::Given), (73, PrecisionKind::Given), (73, PrecisionKind::Fitted)]
-    {
-        let policy =
-            trained(&LinPoolConfig { precision, precision_strength: 1.0, ..LinPoolConfig::default() }, n);
-        assert_eq!(policy.model().precision.value() == 0.25, precision == PrecisionKind::Given);
+    for n in [60, 73] {
+        let policy = trained(&LinPoolConfig::default(), n);
         assert_eq!(crate::load(&policy.save()).unwrap().save(), policy.save());
         let scaled_at = n as usize / 20 * 20;
         let rewards: Vec<f64> = outcomes(n)[..scaled_at].iter().map(|outcome| outcome.2).collect();
         let mean = rewards.iter().sum::<f64>() / scaled_at as f64;
         let variance = rewards.iter().map(|reward| (reward - mean).powi(2)).sum::<f64>() / scaled_at as f64;
-        let scale = policy.model().scale();
+        let scale = policy.learner().scale();
         assert!(
             (scale.reward_mean - mean).abs() < 1e-9 && (scale.reward_unit - variance.sqrt()).abs() < 1e-9
         );
         for (action, expected) in by_rank_one(&policy, &outcomes(n)).iter().enumerate() {
-            let posterior = policy.model().posterior(action);
+            let posterior = policy.learner().posterior(action);
             for (found, expected) in posterior.mean().iter().zip(expected.mean()) {
                 assert!((found - expected).abs() < 1e-10, "{n} observations, action {action}");
             }
@@ -98,7 +80,7 @@ fn rewards_are_drawn_as_the_formula_says() {
     const N_DRAWS: usize = 50_000;
     let policy = trained(&LinPoolConfig::default(), 30);
     let posteriors = by_rank_one(&policy, &outcomes(30));
-    let scale = policy.model().scale();
+    let scale = policy.learner().scale();
     let context = [0.5, -1.0, 2.0, 0.3];
     let features: Vec<f64> =
         context.iter().map(|&x| scale.context_factor * f64::from(x)).chain([1.0]).collect();
@@ -124,30 +106,30 @@ fn rewards_are_drawn_as_the_formula_says() {
 fn the_winner_is_that_of_the_full_draw() {
     for n in [0, 7, 45, 200] {
         let policy = trained(&LinPoolConfig::default(), n);
-        assert_winners_are_those_of_draws(policy.model(), SHAPE, &format!("{n} observations"));
+        assert_winners_are_those_of_draws(policy.learner().decider(), SHAPE, &format!("{n} observations"));
     }
 }
 
 /// A bounded replay forgets at the next rescaling, but t still counts all that was seen.
 #[test]
 fn a_bounded_replay_rebuilds_from_what_is_kept() {
-    let config = LinPoolConfig { replay_capacity: Capacity(Some(25)), ..LinPoolConfig::default() };
+    let config = LinPoolConfig::default().pooled(PooledConfig::default().replay_capacity(Capacity(Some(25))));
     let policy = trained(&config, 60);
     for (action, expected) in by_rank_one(&policy, &outcomes(60)[35..]).iter().enumerate() {
-        let found = policy.model().posterior(action);
+        let found = policy.learner().posterior(action);
         assert_eq!(found.noise_shape(), expected.noise_shape());
         for (found, expected) in found.mean().iter().zip(expected.mean()) {
             assert!((found - expected).abs() < 1e-10, "action {action}");
         }
     }
-    assert_eq!(policy.model().seen.n_observed, 60);
+    assert_eq!(policy.learner().pooled.seen.n_observed, 60);
 }
 
 #[test]
-fn settings_are_those_of_the_page() {
+fn settings_are_documented_ones() {
     assert_settings(
         "lin-pool",
-        "prior_precision=0.25 precision=given precision_strength=50 prior_shape=1 prior_rate=1 reward_unit_floor=1 noise=larger tempering=root \
-         tempering_steps=100 tempering_coefficients=70 tempering_rarity=1e12 exploration=1 rescale_every=20 replay_capacity=all initial_pulls=2",
+        "prior_precision=0.25 prior_shape=1 prior_rate=1 reward_unit_floor=1 tempering_steps=100 exploration=1 rescale_every=20 \
+         replay_capacity=all initial_pulls=2",
     );
 }

@@ -8,117 +8,56 @@
 //! ```
 //!
 //! and the larger of the two counts: a discovery at one action re-opens exploration at all of them, and an action that is noisier than
-//! the others keeps its own noise. The draw is then tempered by α_t, see [`Tempering`].
+//! the others keeps its own noise. The draw is then tempered by α_t.
 
-use super::Scale;
 use crate::Rng;
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
 use crate::model::linear::heads::LinearHeads;
-use crate::registry::settings::words;
 
-words! {
-    /// Whose noise a draw deviates by.
-    pub enum NoiseKind {
-        /// The larger of pooled and own.
-        Larger = "larger",
-        /// That of all actions together, σ_p.
-        Pooled = "pooled",
-        /// The action's own, σ_a.
-        Own = "own",
-    }
-}
-
-words! {
-    /// How α falls with t, the observations so far, or with n_a, those of the action. τ is the number after which it matters.
-    pub enum Tempering {
-        /// 1/√(1 + t/τ).
-        Root = "root",
-        /// 1/√(1 + ln(1 + t/τ)), which never gets small.
-        Log = "log",
-        /// 1/√(1 + t/(τ·(1 + (D₀/D)²))), where D = (C + 1)·A is the number of coefficients that there are to learn: where these are few,
-        /// exploring costs little.
-        Coefficients = "coefficients",
-        /// 1/√(1 + t/(τ·κ)), where κ says how heavy the tails of rewards are: of rare large rewards, t observations tell as much as t/κ do
-        /// of others.
-        Tails = "tails",
-        /// 1/√(1 + n_a/τ).
-        Pulls = "pulls",
-        /// 1/√(1 + G/τ), where G = Σ_a log det(Λ_a/λ) is what was learned so far, in units of half a nat: it grows with log t, and with the
-        /// number of coefficients that there are to learn.
-        Information = "information",
-        /// 1.
-        Off = "off",
-    }
-}
-
-/// How draws deviate.
+/// How draws deviate: by α·√max(σ_p², σ_a²)·ξ, times the root of the leverage.
+///
+/// α falls with t, the observations so far: `α = width/√(1 + t/(τ·(1 + (D₀/D)²)))`, where D = (C + 1)·A is the number of coefficients
+/// that there are to learn: where these are few, exploring costs little. What was hardly tried is not yet tempered: for an action
+/// with n_a observations, t counts as at most `rarity`·A²·max(n_a, 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Exploration {
-    /// Whose noise.
-    pub noise: NoiseKind,
-    /// How α falls.
-    pub tempering: Tempering,
+pub(crate) struct Exploration {
     /// τ
-    pub tempering_steps: f64,
+    pub(crate) tempering_steps: f64,
     /// D₀
-    pub tempering_coefficients: f64,
+    pub(crate) tempering_coefficients: f64,
     /// t counts as at most this many times A²·max(n_a, 1).
-    pub tempering_rarity: f64,
+    pub(crate) tempering_rarity: f64,
     /// What α is multiplied by.
-    pub width: f64,
+    pub(crate) width: f64,
 }
 
 /// What tempering depends on, beside the action's own observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// t
-    pub n_observed: u64,
+    pub(crate) n_observed: u64,
     /// A
-    pub n_actions: f64,
+    pub(crate) n_actions: f64,
     /// D
-    pub n_coefficients: f64,
-    /// G, or 0 where it is not asked for.
-    pub information: f64,
-    /// κ
-    pub tail_weight: f64,
+    pub(crate) n_coefficients: f64,
 }
 
 impl Seen {
-    /// Nothing.
-    pub const NOTHING: Self =
-        Self { n_observed: 0, n_actions: 1.0, n_coefficients: 1.0, information: 0.0, tail_weight: 1.0 };
+    /// After `n_observed` observations.
+    pub(crate) fn by(heads: &LinearHeads, n_observed: u64) -> Self {
+        let n_coefficients = (heads.dim() * heads.n_actions()) as f64;
+        Self { n_observed, n_actions: heads.n_actions() as f64, n_coefficients }
+    }
 }
 
 impl Exploration {
-    /// What of the heads matters after `n_observed` observations.
-    pub(crate) fn look(&self, heads: &LinearHeads, scale: &Scale, n_observed: u64) -> Seen {
-        let information = match self.tempering {
-            Tempering::Information => heads.information(),
-            _ => 0.0,
-        };
-        let n_coefficients = (heads.dim() * heads.n_actions()) as f64;
-        let n_actions = heads.n_actions() as f64;
-        Seen { n_observed, n_actions, n_coefficients, information, tail_weight: scale.tail_weight }
-    }
-
     /// α after what was seen; `n_pulls` of the observations were of the action.
     fn alpha(&self, seen: Seen, n_pulls: f64) -> f64 {
-        let after = |n: f64| n / self.tempering_steps;
-        let Seen { n_observed, n_actions, n_coefficients, information, tail_weight } = seen;
+        let Seen { n_observed, n_actions, n_coefficients } = seen;
         let n_observed =
             (n_observed as f64).min(self.tempering_rarity * n_actions * n_actions * n_pulls.max(1.0));
-        let falling = match self.tempering {
-            Tempering::Root => 1.0 + after(n_observed),
-            Tempering::Coefficients => {
-                let fewness = self.tempering_coefficients / n_coefficients;
-                1.0 + after(n_observed / (1.0 + fewness * fewness))
-            }
-            Tempering::Tails => 1.0 + after(n_observed / tail_weight),
-            Tempering::Log => 1.0 + libm::log1p(after(n_observed)),
-            Tempering::Information => 1.0 + after(information),
-            Tempering::Pulls => 1.0 + after(n_pulls),
-            Tempering::Off => 1.0,
-        };
+        let fewness = self.tempering_coefficients / n_coefficients;
+        let falling = 1.0 + n_observed / (1.0 + fewness * fewness) / self.tempering_steps;
         self.width / falling.sqrt()
     }
 
@@ -138,13 +77,8 @@ impl Exploration {
             let own = check_variance(posterior.sample_noise_variance(rng), || {
                 format!("the drawn noise variance of action {action}")
             })?;
-            let variance = match self.noise {
-                NoiseKind::Larger => pooled.max(own),
-                NoiseKind::Pooled => pooled,
-                NoiseKind::Own => own,
-            };
             let n_pulls = 2.0 * (posterior.noise_shape() - prior_shape);
-            *deviation = self.alpha(seen, n_pulls) * variance.sqrt() * rng.normal();
+            *deviation = self.alpha(seen, n_pulls) * pooled.max(own).sqrt() * rng.normal();
         }
         Ok(())
     }
@@ -187,16 +121,13 @@ mod tests {
     }
 
     const PLAIN: Exploration = Exploration {
-        noise: NoiseKind::Larger,
-        tempering: Tempering::Root,
         tempering_steps: 100.0,
-        tempering_coefficients: 7.0,
+        tempering_coefficients: 0.0,
         tempering_rarity: 1e12,
         width: 1.0,
     };
 
-    const SEEN: Seen =
-        Seen { n_observed: 300, n_actions: 3.0, n_coefficients: 7.0, information: 500.0, tail_weight: 4.0 };
+    const SEEN: Seen = Seen { n_observed: 300, n_actions: 3.0, n_coefficients: 7.0 };
 
     #[test]
     fn the_pool_holds_every_residual_once() {
@@ -215,60 +146,38 @@ mod tests {
         let heads = heads(&mut rng);
         let residuals: Vec<f64> = (0..3).map(|action| heads.posterior(action).noise_rate() - 0.7).collect();
         let n_pulls = [9.0, 2.0, 0.0];
-        for noise in [NoiseKind::Larger, NoiseKind::Pooled, NoiseKind::Own] {
-            let exploration = Exploration { noise, ..PLAIN };
-            for action in 0..3 {
-                let drawn = (0..N_DRAWS).map(|_| {
-                    let mut deviations = [0.0; 3];
-                    exploration.draw_deviations(&heads, SEEN, &mut rng, &mut deviations).unwrap();
-                    deviations[action]
-                });
-                let drawn: Vec<f64> = drawn.collect();
-                let by_formula = (0..N_DRAWS).map(|_| {
-                    let pooled = (0.7 + residuals.iter().sum::<f64>()) / rng.gamma(1.5 + 5.5);
-                    let own = (0.7 + residuals[action]) / rng.gamma(1.5 + n_pulls[action] / 2.0);
-                    let variance = match noise {
-                        NoiseKind::Larger => pooled.max(own),
-                        NoiseKind::Pooled => pooled,
-                        NoiseKind::Own => own,
-                    };
-                    0.5 * variance.sqrt() * rng.normal()
-                });
-                let statistic = kolmogorov_of_two(drawn, by_formula.collect());
-                assert!(statistic < KOLMOGOROV_ONE_IN_10_000, "action {action}, {noise:?}: {statistic}");
-            }
+        for action in 0..3 {
+            let drawn = (0..N_DRAWS).map(|_| {
+                let mut deviations = [0.0; 3];
+                PLAIN.draw_deviations(&heads, SEEN, &mut rng, &mut deviations).unwrap();
+                deviations[action]
+            });
+            let drawn: Vec<f64> = drawn.collect();
+            let by_formula = (0..N_DRAWS).map(|_| {
+                let pooled = (0.7 + residuals.iter().sum::<f64>()) / rng.gamma(1.5 + 5.5);
+                let own = (0.7 + residuals[action]) / rng.gamma(1.5 + n_pulls[action] / 2.0);
+                0.5 * pooled.max(own).sqrt() * rng.normal()
+            });
+            let statistic = kolmogorov_of_two(drawn, by_formula.collect());
+            assert!(statistic < KOLMOGOROV_ONE_IN_10_000, "action {action}: {statistic}");
         }
     }
 
     #[test]
     fn tempering_falls_as_it_says() {
-        let alpha = |tempering| Exploration { tempering, width: 2.0, ..PLAIN }.alpha(SEEN, 800.0);
-        assert_eq!(alpha(Tempering::Root), 1.0);
-        assert_eq!(alpha(Tempering::Coefficients), 2.0 / 2.5_f64.sqrt());
-        assert_eq!(alpha(Tempering::Tails), 2.0 / 1.75_f64.sqrt());
-        assert_eq!(alpha(Tempering::Pulls), 2.0 / 3.0);
-        assert_eq!(alpha(Tempering::Information), 2.0 / 6_f64.sqrt());
-        assert_eq!(alpha(Tempering::Off), 2.0);
-        assert!((alpha(Tempering::Log) - 2.0 / (1.0 + 4_f64.ln()).sqrt()).abs() < 1e-12);
+        let alpha = |tempering_coefficients| {
+            Exploration { tempering_coefficients, width: 2.0, ..PLAIN }.alpha(SEEN, 800.0)
+        };
+        assert_eq!(alpha(0.0), 1.0);
+        assert_eq!(alpha(7.0), 2.0 / 2.5_f64.sqrt());
         // 300 observations count as ⅔·3²·40 for an action that was taken 40 times, and as no more than they are for one with 80.
         let shared = Exploration { tempering_rarity: 2.0 / 3.0, width: 1.0, ..PLAIN };
         assert_eq!(shared.alpha(SEEN, 40.0), 1.0 / 3.4_f64.sqrt());
         assert_eq!(shared.alpha(SEEN, 80.0), 0.5);
         assert_eq!(shared.alpha(SEEN, 0.0), 1.0 / 1.06_f64.sqrt());
         let heads = heads(&mut Seed::new(1).stream("test", 0));
-        let looking =
-            Exploration { tempering: Tempering::Information, ..PLAIN }.look(&heads, &Scale::AS_GIVEN, 11);
-        let expected: f64 = (0..3).map(|action| heads.posterior(action).information()).sum();
-        assert_eq!(
-            looking,
-            Seen {
-                n_observed: 11,
-                n_actions: 3.0,
-                n_coefficients: 6.0,
-                information: expected,
-                tail_weight: 1.0
-            }
-        );
+        let expected = Seen { n_observed: 11, n_actions: 3.0, n_coefficients: 6.0 };
+        assert_eq!(Seen::by(&heads, 11), expected);
     }
 
     #[test]

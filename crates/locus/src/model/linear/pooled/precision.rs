@@ -16,17 +16,6 @@ use super::pooled_noise;
 use crate::Error;
 use crate::model::linear::heads::LinearHeads;
 use crate::registry::save::{Decoder, Encoder};
-use crate::registry::settings::words;
-
-words! {
-    /// Where λ comes from.
-    pub enum PrecisionKind {
-        /// The settings.
-        Given = "given",
-        /// The observations: the one of λ₀, 2·λ₀, λ₀/2, 4·λ₀ … that explains them best.
-        Fitted = "fitted",
-    }
-}
 
 /// λ is never further than this many doublings from the given one.
 const MAX_DOUBLINGS: i32 = 12;
@@ -37,11 +26,10 @@ const NEW: f64 = 0.2;
 /// Where λ comes from, and when it was fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Precision {
-    pub kind: PrecisionKind,
     /// λ₀
-    pub given: f64,
-    /// ν
-    pub strength: f64,
+    given: f64,
+    /// ν, where λ is fitted.
+    strength: Option<f64>,
     /// λ = λ₀·2 to this.
     doublings: i32,
     /// How many observations it was fitted to.
@@ -49,8 +37,14 @@ pub(crate) struct Precision {
 }
 
 impl Precision {
-    pub(crate) fn new(kind: PrecisionKind, given: f64, strength: f64) -> Self {
-        Self { kind, given, strength, doublings: 0, n_fitted: 0 }
+    /// λ is λ₀.
+    pub(crate) fn given(given: f64) -> Self {
+        Self { given, strength: None, doublings: 0, n_fitted: 0 }
+    }
+
+    /// λ is the one of λ₀, 2·λ₀, λ₀/2, 4·λ₀ … that explains the observations best; λ₀ counts as much as `strength` coefficients.
+    pub(crate) fn fitted(given: f64, strength: f64) -> Self {
+        Self { strength: Some(strength), ..Self::given(given) }
     }
 
     /// λ
@@ -65,7 +59,7 @@ impl Precision {
     /// Whether so many of the observations kept are new that λ is to be looked for.
     pub(crate) fn is_due(&self, n_observed: u64, n_kept: usize) -> bool {
         let n_new = n_observed.saturating_sub(self.n_fitted);
-        self.kind == PrecisionKind::Fitted && n_new as f64 >= NEW * n_kept as f64
+        self.strength.is_some() && n_new as f64 >= NEW * n_kept as f64
     }
 
     /// Rebuilds the heads with the λ that explains them best. The search goes uphill from the last λ, up or down, to the nearest peak.
@@ -101,7 +95,7 @@ impl Precision {
         let (shape, rate) = pooled_noise(heads);
         let ratio = heads.prior().precision / self.given;
         -0.5 * heads.information() - shape * libm::log(rate)
-            + 0.5 * self.strength * (libm::log(ratio) - ratio)
+            + 0.5 * self.strength.unwrap_or(0.0) * (libm::log(ratio) - ratio)
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
@@ -191,7 +185,7 @@ mod tests {
     #[test]
     fn the_score_is_the_evidence_and_the_prior_of_lambda() {
         let observations = observations(20, 1.0, 0.5);
-        let rule = Precision::new(PrecisionKind::Fitted, 0.25, 6.0);
+        let rule = Precision::fitted(0.25, 6.0);
         for precision in [0.01, 0.25, 3.0] {
             let mut heads = heads(precision);
             take_in(&observations, &mut heads);
@@ -209,7 +203,7 @@ mod tests {
             [(10.0, 0.1, 1.0, -12..=-5), (0.0, 1.0, 1.0, 1..=12), (10.0, 0.1, 1e6, 0..=0)]
         {
             let observations = observations(60, signal, noise);
-            let mut rule = Precision::new(PrecisionKind::Fitted, 0.25, strength);
+            let mut rule = Precision::fitted(0.25, strength);
             let mut found = heads(0.25);
             rule.fit(&mut found, 60, |heads| take_in(&observations, heads));
             let score = |doublings: i32| {
@@ -233,9 +227,9 @@ mod tests {
     #[test]
     fn lambda_is_fitted_when_it_is_time_and_only_if_asked_for() {
         let observations = observations(60, 10.0, 0.1);
-        let given = Precision::new(PrecisionKind::Given, 0.25, 1.0);
+        let given = Precision::given(0.25);
         assert!(!given.is_due(60, 60));
-        let mut fitted = Precision::new(PrecisionKind::Fitted, 0.25, 1.0);
+        let mut fitted = Precision::fitted(0.25, 1.0);
         assert!(fitted.is_due(20, 20));
         fitted.fit(&mut heads(0.25), 60, |heads| take_in(&observations, heads));
         assert!(fitted.value() < 0.25);

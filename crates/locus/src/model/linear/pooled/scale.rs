@@ -1,8 +1,8 @@
 //! The scale on which rewards and contexts are learned.
 
 use crate::Error;
-use crate::agent::replay::Replay;
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
+use crate::agent::Replay;
 use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 
@@ -12,24 +12,21 @@ use crate::registry::save::{Decoder, Encoder};
 /// stands out, noise must not look like signal. Contexts are brought to a mean square length of 1, so that one prior suits
 /// contexts of any width.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub(crate) struct Scale {
     /// m, the mean reward.
-    pub reward_mean: f64,
+    pub(crate) reward_mean: f64,
     /// The unit of rewards, max(sd, floor).
-    pub reward_unit: f64,
+    pub(crate) reward_unit: f64,
     /// c, which brings contexts to a mean square length of 1.
-    pub context_factor: f64,
-    /// How much heavier the tails of rewards are than those of a Gaussian: their kurtosis in units of 3, at least 1.
-    pub tail_weight: f64,
+    pub(crate) context_factor: f64,
 }
 
 impl Scale {
     /// Everything as it comes.
-    pub const AS_GIVEN: Self =
-        Self { reward_mean: 0.0, reward_unit: 1.0, context_factor: 1.0, tail_weight: 1.0 };
+    pub(crate) const AS_GIVEN: Self = Self { reward_mean: 0.0, reward_unit: 1.0, context_factor: 1.0 };
 
     /// The scale of all observations in a replay that is not empty. Fails if their rewards are too large to have one.
-    pub fn of(replay: &Replay, unit_floor: f64) -> Result<Self, Breakdown> {
+    pub(crate) fn of(replay: &Replay, unit_floor: f64) -> Result<Self, Breakdown> {
         let n = replay.len() as f64;
         let observations = || (0..replay.len()).map(|index| replay.get(index));
         let reward_mean = observations().map(|observation| observation.reward / n).sum::<f64>();
@@ -41,27 +38,21 @@ impl Scale {
         }
         let lengths: f64 = observations().map(|observation| square_length(observation.context)).sum();
         let context_factor = if lengths > 0.0 { (n / lengths).sqrt() } else { 1.0 };
-        let fourths: f64 = observations()
-            .map(|observation| ((observation.reward - reward_mean) / reward_unit).powi(4))
-            .sum();
-        let variance = squares / n / (reward_unit * reward_unit);
-        let kurtosis = fourths / n / (variance * variance);
-        let tail_weight = if kurtosis.is_finite() { (kurtosis / 3.0).max(1.0) } else { 1.0 };
-        Ok(Self { reward_mean, reward_unit, context_factor, tail_weight })
+        Ok(Self { reward_mean, reward_unit, context_factor })
     }
 
     /// y, a reward on this scale.
-    pub fn standardize(&self, reward: f64) -> f64 {
+    pub(crate) fn standardize(&self, reward: f64) -> f64 {
         (reward - self.reward_mean) / self.reward_unit
     }
 
     /// The rewards that values on this scale mean.
-    pub fn restore(&self, values: &mut [f64]) {
+    pub(crate) fn restore(&self, values: &mut [f64]) {
         values.iter_mut().for_each(|value| *value = self.reward_mean + self.reward_unit * *value);
     }
 
     /// `[c·x, 1]`, as many as `features` has room for after the context.
-    pub fn fill_features(&self, context: &[f32], features: &mut [f64]) {
+    pub(crate) fn fill_features(&self, context: &[f32], features: &mut [f64]) {
         for (feature, &value) in features.iter_mut().zip(context) {
             *feature = self.context_factor * f64::from(value);
         }
@@ -74,19 +65,20 @@ impl Scale {
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
-        encoder.f64s(&[self.reward_mean, self.reward_unit, self.context_factor, self.tail_weight]);
+        // Format 1 has a fourth number, which only a removed setting used.
+        encoder.f64s(&[self.reward_mean, self.reward_unit, self.context_factor, 1.0]);
     }
 
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let mut numbers = [0.0; 4];
         decoder.f64s(&mut numbers)?;
-        let [reward_mean, reward_unit, context_factor, tail_weight] = numbers;
+        let [reward_mean, reward_unit, context_factor, _] = numbers;
         let is_sound = |factor: f64| factor > 0.0 && factor.is_finite();
-        let are_sound = [reward_unit, context_factor, tail_weight].into_iter().all(is_sound);
+        let are_sound = [reward_unit, context_factor].into_iter().all(is_sound);
         if !(reward_mean.is_finite() && are_sound) {
             return Err(decoder.damaged(format!("its scale is {numbers:?}")));
         }
-        Ok(Self { reward_mean, reward_unit, context_factor, tail_weight })
+        Ok(Self { reward_mean, reward_unit, context_factor })
     }
 }
 
@@ -103,7 +95,7 @@ mod tests {
         let mut replay = Replay::new(2, None);
         for (round, &reward) in rewards.iter().enumerate() {
             let context = [3.0 * round as f32, -4.0 * round as f32];
-            replay.push(&Outcome { round: round as u64, context: &context, action: 0, reward });
+            replay.push(&Outcome::new(round as u64, &context, 0, reward));
         }
         replay
     }
@@ -115,8 +107,6 @@ mod tests {
         assert!((scale.reward_mean - 4.0).abs() < 1e-12);
         assert!((scale.reward_unit - 6_f64.sqrt()).abs() < 1e-12);
         assert!((scale.context_factor - (3.0 / 125_f64).sqrt()).abs() < 1e-12);
-        // A kurtosis of 54/36 = 1.5 is below that of a Gaussian.
-        assert_eq!(scale.tail_weight, 1.0);
         let mut features = [9.0; 3];
         scale.fill_features(&[1.0, 2.0], &mut features);
         let c = scale.context_factor;
@@ -126,23 +116,13 @@ mod tests {
         assert!((values[0] - 17.0).abs() < 1e-12);
     }
 
-    /// One reward of 1 among nine of 0: a variance of 0.09, fourth powers of 0.0657 on average, a kurtosis of 8.1111.
-    #[test]
-    fn a_rare_reward_has_heavy_tails() {
-        let mut rewards = vec![0.0; 9];
-        rewards.push(1.0);
-        let scale = Scale::of(&replay(&rewards), 1.0).unwrap();
-        assert!((scale.tail_weight - 8.111_111 / 3.0).abs() < 1e-6, "{}", scale.tail_weight);
-        assert_eq!(Scale::of(&replay(&[2.0; 5]), 1.0).unwrap().tail_weight, 1.0);
-    }
-
     /// Small rewards keep their size, contexts of zeros their zeros.
     #[test]
     fn what_is_small_is_not_blown_up() {
         let scale = Scale::of(&replay(&[0.0, 1.0, 0.0, 1.0]), 1.0).unwrap();
         assert_eq!((scale.reward_mean, scale.reward_unit), (0.5, 1.0));
         let mut zeros = Replay::new(1, None);
-        zeros.push(&Outcome { round: 0, context: &[0.0], action: 0, reward: 2.0 });
+        zeros.push(&Outcome::new(0, &[0.0], 0, 2.0));
         assert_eq!(Scale::of(&zeros, 1.0).unwrap().context_factor, 1.0);
     }
 

@@ -29,7 +29,7 @@ fn teach(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) {
         let context = random(SHAPE.n_features, &mut rng);
         let action = rng.below(SHAPE.n_actions);
         let reward = means(&context)[action] + NOISE_STD * rng.normal();
-        policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
     }
 }
 
@@ -73,11 +73,11 @@ fn play(policy: &mut dyn Policy, n_rounds: u64, scale: f64, shift: f64) -> (Vec<
     let actions = (0..n_rounds).map(|round| {
         let mut rng = stream(10_000 + round);
         let context = random(SHAPE.n_features, &mut rng);
-        let action = policy.choose(Request { round, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(round, &context)).unwrap().action;
         let means = means(&context);
         regret += means.iter().copied().fold(f64::MIN, f64::max) - means[action];
         let reward = shift + scale * (means[action] + NOISE_STD * rng.normal());
-        policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         action
     });
     (actions.collect(), regret)

@@ -3,13 +3,13 @@
 //! Bounds on Kolmogorov's statistic fail by chance once in 10 000 seeds, those of five standard errors once in a million,
 //! each; seeds are fixed.
 
-use super::{exact, parameters, small_gauss, work};
+use super::{ablated_gauss, exact, parameters, small_gauss, work};
 use crate::math::nn::Normals;
 use crate::math::nn::gradient_check::random;
-use crate::model::lu::config::{LuGaussConfig, LuSiviConfig};
+use crate::model::lu::config::{LuGaussConfig, LuSharedConfig, LuSiviConfig};
 use crate::model::lu::gauss::Gauss;
 use crate::model::lu::latent::Latent;
-use crate::model::lu::model::{Parts, Work};
+use crate::model::lu::model::{LuConfig, Parts, Work};
 use crate::model::lu::settings::{LatentInput, StdLink, StdScale};
 use crate::model::lu::sivi::Sivi;
 use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov, kolmogorov_of_two, normal_cdf};
@@ -51,18 +51,23 @@ fn assert_standard_normal(what: &str, coordinates: &[Vec<f64>]) {
 fn lu_gauss_draws_z_from_its_gaussian() {
     let shape = Shape::new(3, 4);
     let authors = small_gauss();
-    let paper = LuGaussConfig { latent_std_link: StdLink::Exp, ..small_gauss() };
-    for (what, config) in [("authors", authors.clone()), ("paper", paper), ("ablation", authors.ablated())] {
-        let parts: Parts<Gauss> = Parts::new(&config, config.shared(), shape);
+    let paper = LuGaussConfig {
+        shared: LuSharedConfig { latent_std_link: StdLink::Exp, ..small_gauss().shared },
+        ..small_gauss()
+    };
+    for (what, config) in
+        [("authors", authors.clone()), ("paper", paper), ("ablation", ablated_gauss(&authors))]
+    {
+        let parts: Parts<Gauss> = Parts::new(&config, config.resolved(), shape);
         let parameters = parameters(&parts, &mut stream(0));
         let context = random(shape.n_features, &mut stream(1));
-        let seen: Vec<f64> = match config.latent_input {
+        let seen: Vec<f64> = match config.shared.latent_input {
             LatentInput::Context => context.iter().map(|&value| f64::from(value)).collect(),
             LatentInput::Ones => vec![1.0; shape.n_features],
         };
         let encoded = exact(&parts.latent.encoder, &parameters, &seen);
         let means = exact(&parts.latent.mean, &parameters, &encoded);
-        let factor = if config.latent_std_link == StdLink::Exp { 1.0 } else { 0.5 };
+        let factor = if config.shared.latent_std_link == StdLink::Exp { 1.0 } else { 0.5 };
         let stds: Vec<f64> = exact(&parts.latent.scale, &parameters, &encoded)
             .iter()
             .map(|out| (factor * out).exp())
@@ -99,10 +104,10 @@ fn open_sivi(extra_draws: u32) -> (Parts<Sivi>, Vec<f32>) {
         decoder_layers: Layers(vec![7]),
         extra_draws,
         noise_std: NOISE_STD,
-        reward_std_scale: StdScale::Log,
+        shared: LuSharedConfig { reward_std_scale: StdScale::Log, ..LuSiviConfig::authors().shared },
         ..LuSiviConfig::authors()
     };
-    let parts: Parts<Sivi> = Parts::new(&config, config.shared(), Shape::new(3, 4));
+    let parts: Parts<Sivi> = Parts::new(&config, config.resolved(), Shape::new(3, 4));
     let mut parameters = parameters(&parts, &mut stream(4));
     parameters[parts.latent.first.bias()].fill(20.0);
     (parts, parameters)
@@ -239,7 +244,7 @@ fn wide_sivi(low_rank_noise: Switch) -> Parts<Sivi> {
         low_rank_noise,
         ..LuSiviConfig::authors()
     };
-    Parts::new(&config, config.shared(), Shape::new(9, 2))
+    Parts::new(&config, config.resolved(), Shape::new(9, 2))
 }
 
 #[test]

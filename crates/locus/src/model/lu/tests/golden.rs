@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Shape;
 use crate::math::nn::{LANES, Mlp, Panel};
-use crate::model::lu::config::{LuGaussConfig, LuSiviConfig};
+use crate::model::lu::config::{LuGaussConfig, LuSharedConfig, LuSiviConfig};
 use crate::model::lu::gauss::Gauss;
 use crate::model::lu::latent::{Latent, Noise};
 use crate::model::lu::model::{LuConfig, Parts, Work};
@@ -82,11 +82,10 @@ fn check(case: &Value) -> Result<(), String> {
             let encoder = case["parameters"]["encoder"].as_array().unwrap();
             let config = LuGaussConfig {
                 latent_dim,
-                latent_input,
                 encoder_layers: Layers(encoder.iter().map(|layer| list(&layer["bias"]).len()).collect()),
                 head_layers: sizes("latent_mean"),
                 decoder_layers: sizes("decoder"),
-                reward_std_scale: StdScale::Log,
+                shared: LuSharedConfig { latent_input, reward_std_scale: StdScale::Log, ..preset.shared },
                 ..preset
             };
             compare(case, &config, |latent: &Gauss| {
@@ -101,12 +100,11 @@ fn check(case: &Value) -> Result<(), String> {
             let preset = if is_paper { LuSiviConfig::paper() } else { LuSiviConfig::authors() };
             let config = LuSiviConfig {
                 latent_dim,
-                latent_input,
                 psi_layers: sizes("psi"),
                 scale_layers: sizes("latent_scale"),
                 decoder_layers: sizes("decoder"),
                 extra_draws: case["dims"]["extra_draws"].as_u64().unwrap() as u32,
-                reward_std_scale: StdScale::Log,
+                shared: LuSharedConfig { latent_input, reward_std_scale: StdScale::Log, ..preset.shared },
                 ..preset
             };
             compare(case, &config, |latent: &Sivi| {
@@ -133,7 +131,7 @@ fn compare<C: LuConfig>(
 ) -> Result<(), String> {
     let dim = |name: &str| case["dims"][name].as_u64().unwrap() as usize;
     let (n_features, n_actions, batch) = (dim("context"), dim("actions"), dim("batch"));
-    let parts: Parts<C::Latent> = Parts::new(config, config.shared(), Shape::new(n_features, n_actions));
+    let parts: Parts<C::Latent> = Parts::new(config, config.resolved(), Shape::new(n_features, n_actions));
     let mut tensors: Vec<(String, Range<usize>)> = Vec::new();
     for (net, layers) in nets(&parts.latent).into_iter().chain([("decoder", places(&parts.decoder))]) {
         for (index, (weights, bias)) in layers.into_iter().enumerate() {

@@ -1,11 +1,9 @@
 //! Hard inputs: rewards that jump, features that never change, a single action, thousands of features, σ_r at its floor.
 
-use super::{POLICIES, quick, small_gauss, small_sivi};
-use crate::agent::Policy;
-use crate::agent::replay::Replay;
-use crate::agent::wrapper::RewardModel;
+use super::{POLICIES, ablated_gauss, ablated_sivi, quick, small_gauss, small_sivi};
+use crate::agent::{Decider, Learner, Policy, Replay, Scratch};
 use crate::math::nn::gradient_check::random;
-use crate::model::lu::config::{LuGaussConfig, LuSiviConfig};
+use crate::model::lu::config::{LuGaussConfig, LuSharedConfig, LuSiviConfig};
 use crate::model::lu::model::{Lu, LuConfig};
 use crate::{Outcome, Request, Seed, Shape};
 
@@ -18,9 +16,9 @@ fn play(
     let mut total = 0.0;
     for round in 0..n_rounds {
         let (context, rewards) = problem(&mut Seed::new(31).stream("problem", round));
-        let action = policy.choose(Request { round, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(round, &context)).unwrap().action;
         let reward = rewards[action];
-        let report = policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        let report = policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         assert!(report.mean_loss.is_none_or(f64::is_finite));
         if round >= n_rounds - n_rounds / 4 {
             total += reward;
@@ -113,14 +111,14 @@ fn check_floor<C: LuConfig>(what: &str, config: &C) {
     let mut rng = Seed::new(32).stream("problem", 0);
     for round in 0..100 {
         let action = round as usize % 2;
-        replay.push(&Outcome { round, context: &random(3, &mut rng), action, reward: action as f64 });
+        replay.push(&Outcome::new(round, &random(3, &mut rng), action, action as f64));
     }
     let mut model = Lu::<C>::new(config, shape, Seed::new(1));
-    let floor = config.shared().reward_std_floor;
+    let floor = config.resolved().reward_std_floor;
     let (mut n_held, mut lowest) = (0, f32::INFINITY);
     for fit in 0..40 {
         n_held += model.fit(&replay, &mut Seed::new(33).stream("fit", fit)).unwrap().interventions;
-        for &std in &model.parameters[model.parts.reward_std.clone()] {
+        for &std in &model.decider.parameters[model.decider.parts.reward_std.clone()] {
             assert!(std >= floor, "{what}: {std}");
             lowest = lowest.min(std);
         }
@@ -130,8 +128,8 @@ fn check_floor<C: LuConfig>(what: &str, config: &C) {
     let context = random(3, &mut rng);
     let mut rewards = vec![0.0; 200];
     let mut scratch_rng = Seed::new(34).stream("sample", 0);
-    crate::agent::scratch::Scratch::with(|scratch| {
-        model.draw(&[context.as_slice(); 100], &mut scratch_rng, scratch, &mut rewards)
+    Scratch::with(|scratch| {
+        model.decider().draw(&[context.as_slice(); 100], &mut scratch_rng, scratch, &mut rewards)
     })
     .unwrap();
     for action in 0..2 {
@@ -143,21 +141,27 @@ fn check_floor<C: LuConfig>(what: &str, config: &C) {
 #[test]
 fn the_floor_of_the_reward_deviation_holds() {
     let gauss = LuGaussConfig {
-        batch_size: 64,
         learning_rate: 0.01,
-        reward_std_floor: 0.05,
-        kl_warmup_rounds: 0,
+        shared: LuSharedConfig {
+            batch_size: 64,
+            reward_std_floor: 0.05,
+            kl_warmup_rounds: 0,
+            ..small_gauss().shared
+        },
         ..small_gauss()
     };
     check_floor("LU-Gauss", &gauss);
-    check_floor("its ablation", &gauss.ablated());
+    check_floor("its ablation", &ablated_gauss(&gauss));
     let sivi = LuSiviConfig {
-        batch_size: 64,
         learning_rate: 0.01,
-        reward_std_floor: 0.05,
-        kl_warmup_rounds: 0,
+        shared: LuSharedConfig {
+            batch_size: 64,
+            reward_std_floor: 0.05,
+            kl_warmup_rounds: 0,
+            ..small_sivi().shared
+        },
         ..small_sivi()
     };
     check_floor("LU-SIVI", &sivi);
-    check_floor("its ablation", &sivi.ablated());
+    check_floor("its ablation", &ablated_sivi(&sivi));
 }

@@ -40,6 +40,16 @@ fn small_sivi() -> LuSiviConfig {
     }
 }
 
+/// The settings of LU-Gauss's ablation.
+fn ablated_gauss(config: &LuGaussConfig) -> LuGaussConfig {
+    LuGaussConfig { shared: config.shared.ablated(), ..config.clone() }
+}
+
+/// The settings of LU-SIVI's ablation.
+fn ablated_sivi(config: &LuSiviConfig) -> LuSiviConfig {
+    LuSiviConfig { shared: config.shared.ablated(), ..config.clone() }
+}
+
 /// Initial parameters, all of them moved a little: biases of 0 would leave units whose inputs are all dead on the kink
 /// of their ReLU.
 fn parameters<Q: Latent>(parts: &Parts<Q>, rng: &mut Rng) -> Vec<f32> {

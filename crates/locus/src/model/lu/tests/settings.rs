@@ -1,12 +1,11 @@
 //! Both presets as docs/paper.md lists them, and what the settings do in training.
 
-use super::{parameters, small_gauss, small_sivi, work};
+use super::{ablated_gauss, parameters, small_gauss, small_sivi, work};
 use crate::agent::contract::assert_settings;
-use crate::agent::replay::Replay;
-use crate::agent::wrapper::RewardModel;
+use crate::agent::{Learner, Replay};
 use crate::math::nn::gradient_check::random;
 use crate::math::nn::{LowRank, Normals};
-use crate::model::lu::config::{LuGaussConfig, LuSiviConfig};
+use crate::model::lu::config::{LuGaussConfig, LuSharedConfig, LuSiviConfig};
 use crate::model::lu::model::{Lu, LuConfig, Parts};
 use crate::model::lu::settings::StdScale;
 use crate::model::lu::sivi::Sivi;
@@ -55,7 +54,7 @@ fn kl_weights<C: LuConfig>(config: &C, n_fits: u64) -> Vec<f32> {
     let mut weights = Vec::new();
     for fit in 0..n_fits {
         for round in 0..20 {
-            let outcome = Outcome { round, context: &[1.0, 0.5, -0.5], action: 1, reward: 0.5 };
+            let outcome = Outcome::new(round, &[1.0, 0.5, -0.5], 1, 0.5);
             model.observe(&outcome);
             replay.push(&outcome);
         }
@@ -67,12 +66,21 @@ fn kl_weights<C: LuConfig>(config: &C, n_fits: u64) -> Vec<f32> {
 
 #[test]
 fn the_kl_term_is_weighted_as_the_setting_says() {
-    let quick = LuGaussConfig { batch_size: 20, minibatches: 1, ..small_gauss() };
-    let warm_up = LuGaussConfig { kl_warmup_rounds: 4, ..quick.clone() };
+    let quick = LuGaussConfig {
+        shared: LuSharedConfig { batch_size: 20, minibatches: 1, ..small_gauss().shared },
+        ..small_gauss()
+    };
+    let warm_up = LuGaussConfig {
+        shared: LuSharedConfig { kl_warmup_rounds: 4, ..quick.clone().shared },
+        ..quick.clone()
+    };
     assert_eq!(kl_weights(&warm_up, 6), [0.0, 0.25, 0.5, 0.75, 1.0, 1.0]);
-    let none = LuGaussConfig { kl_warmup_rounds: 0, ..quick.clone() };
+    let none = LuGaussConfig {
+        shared: LuSharedConfig { kl_warmup_rounds: 0, ..quick.clone().shared },
+        ..quick.clone()
+    };
     assert_eq!(kl_weights(&none, 2), [1.0, 1.0]);
-    assert_eq!(kl_weights(&quick.ablated(), 3), [1.0 / 20.0, 1.0 / 40.0, 1.0 / 60.0]);
+    assert_eq!(kl_weights(&ablated_gauss(&quick), 3), [1.0 / 20.0, 1.0 / 40.0, 1.0 / 60.0]);
 }
 
 /// σ_r starts as N(0.5, 0.05²) on both scales: means of 2000 and bounds of five standard errors, once in a million seeds each.
@@ -80,9 +88,12 @@ fn the_kl_term_is_weighted_as_the_setting_says() {
 fn reward_deviations_start_around_a_half() {
     let shape = Shape::new(1, 2000);
     for reward_std_scale in [StdScale::Linear, StdScale::Log] {
-        let config = LuGaussConfig { reward_std_scale, ..small_gauss() };
+        let config = LuGaussConfig {
+            shared: LuSharedConfig { reward_std_scale, ..small_gauss().shared },
+            ..small_gauss()
+        };
         let model = Lu::<LuGaussConfig>::new(&config, shape, Seed::new(3));
-        let stds: Vec<f64> = model.parameters[model.parts.reward_std.clone()]
+        let stds: Vec<f64> = model.decider.parameters[model.decider.parts.reward_std.clone()]
             .iter()
             .map(|&parameter| match reward_std_scale {
                 StdScale::Linear => f64::from(parameter),
@@ -94,7 +105,7 @@ fn reward_deviations_start_around_a_half() {
         let std = (stds.iter().map(|std| (std - mean).powi(2)).sum::<f64>() / n).sqrt();
         assert!((mean - 0.5).abs() < 5.0 * 0.05 / n.sqrt(), "{mean}");
         assert!((std - 0.05).abs() < 5.0 * 0.05 / (2.0 * n).sqrt(), "{std}");
-        let log_prior_std = model.parameters[model.parts.log_prior_std.start];
+        let log_prior_std = model.decider.parameters[model.decider.parts.log_prior_std.start];
         assert!((f64::from(log_prior_std).exp() - config.prior_std).abs() < 1e-6);
     }
 }
@@ -103,8 +114,11 @@ fn reward_deviations_start_around_a_half() {
 #[test]
 fn a_fixed_prior_has_no_gradient() {
     for learn_prior_std in [Switch::On, Switch::Off] {
-        let config = LuSiviConfig { learn_prior_std, ..small_sivi() };
-        let parts: Parts<Sivi> = Parts::new(&config, config.shared(), SHAPE);
+        let config = LuSiviConfig {
+            shared: LuSharedConfig { learn_prior_std, ..small_sivi().shared },
+            ..small_sivi()
+        };
+        let parts: Parts<Sivi> = Parts::new(&config, config.resolved(), SHAPE);
         let parameters = parameters(&parts, &mut Seed::new(4).stream("init", 0));
         let mut work = work(&parts, 20, &mut Seed::new(5).stream("batch", 0), |rng| random(3, rng));
         let mut normals = Normals::new(&mut Seed::new(6).stream("noise", 0));
@@ -122,9 +136,8 @@ fn low_rank_noise_follows_the_weights_minibatch_by_minibatch() {
     let fitted = |minibatches: u32| {
         let config = LuSiviConfig {
             psi_layers: Layers(vec![4]),
-            batch_size: 20,
             learning_rate: 0.01,
-            minibatches,
+            shared: LuSharedConfig { batch_size: 20, minibatches, ..small_sivi().shared },
             ..small_sivi()
         };
         let mut model = Lu::<LuSiviConfig>::new(&config, shape, Seed::new(1));
@@ -132,7 +145,7 @@ fn low_rank_noise_follows_the_weights_minibatch_by_minibatch() {
         let mut rng = Seed::new(2).stream("problem", 0);
         for round in 0..30 {
             let context = random(shape.n_features, &mut rng);
-            let outcome = Outcome { round, context: &context, action: rng.below(2), reward: rng.normal() };
+            let outcome = Outcome::new(round, &context, rng.below(2), rng.normal());
             model.observe(&outcome);
             replay.push(&outcome);
         }
@@ -141,8 +154,8 @@ fn low_rank_noise_follows_the_weights_minibatch_by_minibatch() {
     };
     let (one, two) = (fitted(1), fitted(2));
     let mut expected = LowRank::default();
-    let first = &one.parts.latent.first;
-    expected.prepare(&one.parameters[first.own_weights()], first.n_out());
+    let first = &one.decider.parts.latent.first;
+    expected.prepare(&one.decider.parameters[first.own_weights()], first.n_out());
     let found = two.work.0.as_ref().unwrap().latent.low_rank.as_ref().unwrap();
     assert_eq!(found.weights(), expected.weights());
 }

@@ -3,16 +3,20 @@
 use super::*;
 use crate::agent::contract::assert_settings;
 use crate::agent::{Choose, Policy};
+use crate::registry::values::{Capacity, Layers};
 use crate::{Request, load};
 
 const SHAPE: Shape = Shape::new(3, 2);
 
 fn small() -> BootstrapConfig {
     BootstrapConfig {
-        hidden_layers: Layers(vec![7]),
-        batch_size: 64,
-        minibatches: 3,
-        train_every: 10,
+        net: RewardNetConfig {
+            hidden_layers: Layers(vec![7]),
+            batch_size: 64,
+            minibatches: 3,
+            train_every: 10,
+            ..BootstrapConfig::default().net
+        },
         ..BootstrapConfig::default()
     }
 }
@@ -24,10 +28,7 @@ fn context(round: u64) -> [f32; 3] {
 
 /// Rewards are the rounds, so that each tells its observation.
 fn teach(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<FitReport> {
-    let teach = |round: u64| {
-        let outcome = Outcome { round, context: &context(round), action: 0, reward: round as f64 };
-        policy.learn(outcome).unwrap()
-    };
+    let teach = |round: u64| policy.learn(Outcome::new(round, &context(round), 0, round as f64)).unwrap();
     rounds.map(teach).collect()
 }
 
@@ -65,14 +66,13 @@ fn a_net_is_trained_on_its_own_observations() {
         for nets in [1, 2, 3] {
             let config = BootstrapConfig {
                 nets,
-                batch_size: 1000,
                 inclusion_probability: 0.5,
-                replay_capacity: Capacity(capacity),
+                net: RewardNetConfig { batch_size: 1000, replay_capacity: Capacity(capacity), ..small().net },
                 ..small()
             };
-            let mut policy = config.build(SHAPE, Seed::new(3)).unwrap();
+            let mut policy = config.build_agent(SHAPE, Seed::new(3)).unwrap();
             teach(&mut policy, 0..60);
-            let model = policy.model();
+            let model = policy.learner();
             let first = capacity.map_or(0, |capacity| 60 - capacity as u64);
             let own: Vec<u64> =
                 (first..60).filter(|&index| model.inclusion.takes_in(nets as usize - 1, index)).collect();
@@ -87,9 +87,9 @@ fn a_net_is_trained_on_its_own_observations() {
 
 #[test]
 fn nets_start_apart_and_stay_apart() {
-    let mut policy = small().build(SHAPE, Seed::new(1)).unwrap();
+    let mut policy = small().build_agent(SHAPE, Seed::new(1)).unwrap();
     for _ in 0..2 {
-        let nets = &policy.model().nets;
+        let nets = &policy.learner().draw.nets;
         assert_eq!(nets.len(), 3);
         for (first, second) in [(0, 1), (0, 2), (1, 2)] {
             assert_ne!(nets[first].parameters, nets[second].parameters);
@@ -102,12 +102,13 @@ fn nets_start_apart_and_stay_apart() {
 /// Counts of 3000 draws lie within five standard deviations: by chance once in 500 000 seeds for all three.
 #[test]
 fn every_net_decides_equally_often() {
-    let mut policy = small().build(SHAPE, Seed::new(1)).unwrap();
+    let mut policy = small().build_agent(SHAPE, Seed::new(1)).unwrap();
     teach(&mut policy, 0..30);
     let context = context(99);
     let mut work = NetWork::default();
     let by_net: Vec<Vec<f64>> = policy
-        .model()
+        .learner()
+        .draw
         .nets
         .iter()
         .map(|net| {
@@ -127,15 +128,19 @@ fn every_net_decides_equally_often() {
 /// A bounded replay forgets, and what a net takes in is still counted from the first observation: a restart in between changes nothing.
 #[test]
 fn a_restart_with_a_bounded_replay_leaves_no_trace() {
-    let config =
-        BootstrapConfig { replay_capacity: Capacity(Some(17)), inclusion_probability: 0.5, ..small() };
-    let mut uninterrupted = config.build(SHAPE, Seed::new(2)).unwrap();
+    let config = BootstrapConfig {
+        inclusion_probability: 0.5,
+        net: RewardNetConfig { replay_capacity: Capacity(Some(17)), ..small().net },
+        ..small()
+    };
+    let mut uninterrupted = config.build_agent(SHAPE, Seed::new(2)).unwrap();
     teach(&mut uninterrupted, 0..33);
     let mut resumed = load(&uninterrupted.save()).unwrap();
     assert_eq!(teach(&mut uninterrupted, 33..64), teach(&mut *resumed, 33..64));
     assert_eq!(uninterrupted.save(), resumed.save());
     for round in 64..164 {
-        let request = Request { round, context: &context(round) };
+        let context = context(round);
+        let request = Request::new(round, &context);
         assert_eq!(uninterrupted.choose(request).unwrap(), resumed.choose(request).unwrap());
     }
 }
@@ -145,20 +150,20 @@ fn a_restart_with_a_bounded_replay_leaves_no_trace() {
 fn a_net_without_observations_is_not_trained() {
     let config = BootstrapConfig {
         nets: 40,
-        replay_capacity: Capacity(Some(1)),
         inclusion_probability: 0.5,
+        net: RewardNetConfig { replay_capacity: Capacity(Some(1)), ..small().net },
         ..small()
     };
-    let mut policy = config.build(SHAPE, Seed::new(2)).unwrap();
-    let before: Vec<Vec<f32>> = policy.model().nets.iter().map(|net| net.parameters.clone()).collect();
+    let mut policy = config.build_agent(SHAPE, Seed::new(2)).unwrap();
+    let before: Vec<Vec<f32>> = policy.learner().draw.nets.iter().map(|net| net.parameters.clone()).collect();
     let report = teach(&mut policy, 0..10)[9];
-    let model = policy.model();
+    let model = policy.learner();
     let takes = |net: usize| model.inclusion.takes_in(net, 9);
     let n_trained = (0..40).filter(|&net| takes(net)).count();
     assert!(n_trained > 0 && n_trained < 40, "{n_trained}");
     assert_eq!((report.minibatches as usize, report.interventions as usize), (3 * n_trained, 40 - n_trained));
     for (net, before) in before.iter().enumerate() {
-        assert_eq!(*before != model.nets[net].parameters, takes(net), "net {net}");
+        assert_eq!(*before != model.draw.nets[net].parameters, takes(net), "net {net}");
     }
 }
 

@@ -6,6 +6,7 @@ use crate::agent::{Choose, Policy};
 use crate::math::nn::gradient_check::check_gradient;
 use crate::model::net::reward_net::{AllUnits, RewardNet};
 use crate::model::training::minibatch::Minibatch;
+use crate::registry::values::Layers;
 use crate::{Outcome, Propensity, Request};
 
 /// The kinks of the ReLUs need short steps, which leave fewer digits.
@@ -80,14 +81,14 @@ fn draws_have_the_mean_and_variance_of_the_formula() {
     const KEEP: f64 = 0.7;
     let config = DropoutConfig { keep_probability: KEEP, ..DropoutConfig::default() };
     let shape = Shape::new(3, 2);
-    let policy = config.build(shape, Seed::new(1)).unwrap();
-    let Dropout { trained, .. } = policy.model();
+    let policy = config.build_agent(shape, Seed::new(1)).unwrap();
+    let weights = &policy.learner().decider.weights;
     let context = [0.5_f32, -1.0, 2.0];
     let mut work = NetWork::default();
-    let features = trained.net.features(&trained.parameters, &[&context], &mut work).unwrap();
+    let features = weights.net.features(&weights.parameters, &[&context], &mut work).unwrap();
     let features: Vec<f64> = features.all().iter().flatten().map(|&feature| f64::from(feature)).collect();
     // Weights [50, 2] of the output layer, and its two biases, come last.
-    let output = &trained.parameters[trained.parameters.len() - 102..];
+    let output = &weights.parameters[weights.parameters.len() - 102..];
     let drawn = policy.sample_rewards(0, &vec![context.as_slice(); N]).unwrap();
     for action in 0..2 {
         let products: Vec<f64> =
@@ -114,7 +115,7 @@ fn context(round: u64) -> [f32; 4] {
 
 fn outcome(round: u64, context: &[f32; 4]) -> Outcome<'_> {
     let action = round as usize % 2;
-    Outcome { round, context, action, reward: f64::from(context[action]) }
+    Outcome::new(round, context, action, f64::from(context[action]))
 }
 
 /// The mean variance of drawn rewards, over contexts that were never seen.
@@ -126,7 +127,7 @@ fn draw_variance(model: &Dropout) -> f64 {
         let mut drawn = vec![0.0; 2 * N];
         let rng = &mut Seed::new(2).stream("sample", number);
         let contexts = vec![context.as_slice(); N];
-        Scratch::with(|scratch| model.draw(&contexts, rng, scratch, &mut drawn)).unwrap();
+        Scratch::with(|scratch| model.decider().draw(&contexts, rng, scratch, &mut drawn)).unwrap();
         for action in 0..2 {
             let draws = || drawn.iter().skip(action).step_by(2);
             let mean = draws().sum::<f64>() / N as f64;
@@ -139,14 +140,17 @@ fn draw_variance(model: &Dropout) -> f64 {
 /// In the course of a policy's life, from its first round of training on, every tenfold of data takes variance from the draws.
 #[test]
 fn the_variance_of_draws_falls_with_data() {
-    let config = DropoutConfig { batch_size: 128, train_every: 20, ..DropoutConfig::default() };
+    let config = DropoutConfig {
+        net: RewardNetConfig { batch_size: 128, train_every: 20, ..DropoutConfig::default().net },
+        ..DropoutConfig::default()
+    };
     for seed in 1..=2 {
-        let mut policy = config.build(Shape::new(4, 2), Seed::new(seed)).unwrap();
+        let mut policy = config.build_agent(Shape::new(4, 2), Seed::new(seed)).unwrap();
         let mut variances = Vec::new();
         for round in 0..2000 {
             policy.learn(outcome(round, &context(round))).unwrap();
             if [20, 200, 2000].contains(&(round + 1)) {
-                variances.push(draw_variance(policy.model()));
+                variances.push(draw_variance(policy.learner()));
             }
         }
         for pair in variances.windows(2) {
@@ -158,7 +162,14 @@ fn the_variance_of_draws_falls_with_data() {
 /// A net that was trained with all its units leaves more than twice as much to chance when some are left out.
 #[test]
 fn training_makes_patterns_agree() {
-    let config = DropoutConfig { learning_rate: 0.01, learning_rate_decay: 0.0, ..DropoutConfig::default() };
+    let config = DropoutConfig {
+        net: RewardNetConfig {
+            learning_rate: 0.01,
+            learning_rate_decay: 0.0,
+            ..DropoutConfig::default().net
+        },
+        ..DropoutConfig::default()
+    };
     let mut model = Dropout::new(&config, Shape::new(4, 2), Seed::new(1));
     let mut replay = Replay::new(4, None);
     (0..500).for_each(|round| replay.push(&outcome(round, &context(round))));
@@ -166,7 +177,8 @@ fn training_makes_patterns_agree() {
     for round in 0..5 {
         let rng = || Seed::new(1).stream("fit", round);
         model.fit(&replay, &mut rng()).unwrap();
-        undropped.trained.fit(&replay, &AllUnits, &mut rng(), &mut undropped.work).unwrap();
+        let Dropout { decider, trainer, work } = &mut undropped;
+        trainer.fit(&mut decider.weights, &replay, &AllUnits, &mut rng(), work).unwrap();
     }
     let variances = [&model, &undropped].map(draw_variance);
     assert!(2.0 * variances[0] < variances[1], "{variances:?}");
@@ -175,9 +187,9 @@ fn training_makes_patterns_agree() {
 /// The pattern is drawn for the decision: the same round decides alike, other rounds otherwise, and nobody knows how probable it was.
 #[test]
 fn every_decision_has_a_pattern_of_its_own() {
-    let policy = DropoutConfig::default().build(Shape::new(4, 5), Seed::new(1)).unwrap();
+    let policy = DropoutConfig::default().build_agent(Shape::new(4, 5), Seed::new(1)).unwrap();
     let context = context(0);
-    let choose = |round| policy.choose(Request { round, context: &context }).unwrap();
+    let choose = |round| policy.choose(Request::new(round, &context)).unwrap();
     let choices: Vec<usize> = (10..60).map(|round| choose(round).action).collect();
     assert_eq!(choices, (10..60).map(|round| choose(round).action).collect::<Vec<_>>());
     assert!(choices.iter().any(|action| *action != choices[0]), "{choices:?}");

@@ -15,12 +15,14 @@ mod precision;
 #[cfg(test)]
 mod tests;
 
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel, check_reward, highest};
-use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, RewardNet, TrainedNet};
+use std::sync::Arc;
+
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, check_reward, highest,
+};
+use crate::model::net::reward_net::{AllUnits, NetWork, RewardNet, RewardNetConfig, Trainer, Weights};
 use crate::registry::save::{Decoder, Encoder};
+use crate::registry::settings::{AgentConfig, Config};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 use gradients::Gradients;
@@ -28,9 +30,12 @@ pub use precision::PrecisionMatrix;
 use precision::{MAX_FULL, Precision};
 
 /// How predictions and their widths are acted on; it is the policy's settings.
-pub trait Widen: NetConfig {
-    /// The policy's id.
-    const ID: &'static str;
+pub(crate) trait Widen: Config {
+    /// Settings of the net.
+    fn net(&self) -> &RewardNetConfig;
+
+    /// Settings of the policy around it.
+    fn agent(&self) -> &AgentConfig;
 
     /// λ, and how much of the matrix is kept.
     fn precision(&self) -> (f64, PrecisionMatrix);
@@ -44,10 +49,17 @@ pub trait Widen: NetConfig {
 
 /// A reward net, and the precision of its parameters.
 #[derive(Clone, Debug)]
-pub struct GradientNet<W> {
-    rule: W,
-    trained: TrainedNet,
-    precision: Precision,
+pub(crate) struct WidenedNet<W> {
+    rule: Arc<W>,
+    weights: Arc<Weights>,
+    precision: Arc<Precision>,
+}
+
+/// The same, with what it learns by.
+#[derive(Clone, Debug)]
+pub(crate) struct GradientNet<W> {
+    widened: WidenedNet<W>,
+    trainer: Trainer,
     /// Outcomes since the last training whose gradient was not finite.
     n_left_out: u64,
     /// Room for what is computed in learning; a copy makes its own.
@@ -66,16 +78,16 @@ struct Work {
     deviations: Vec<f64>,
 }
 
-impl<W: Widen> GradientNet<W> {
+impl<W: Widen> WidenedNet<W> {
     /// The predicted reward of every action, and the squares of the widths into `work.leverages`.
     fn predict(&self, context: &[f32], work: &mut Work, rewards: &mut [f64]) -> Result<(), Breakdown> {
         let Work { net, gradients, gradient, solved, leverages, .. } = work;
-        let TrainedNet { net: layers, parameters, .. } = &self.trained;
+        let Weights { net: layers, parameters } = &*self.weights;
         layers.predict_surely(parameters, context, net, rewards)?;
         gradients.find(layers, parameters, net);
         leverages.clear();
         leverages.resize(rewards.len(), 0.0);
-        match &self.precision {
+        match &*self.precision {
             Precision::Diagonal(diagonal) => {
                 gradients.weigh(layers, net, diagonal.inverses(), leverages);
             }
@@ -111,33 +123,7 @@ impl<W: Widen> GradientNet<W> {
     }
 }
 
-impl<W: Widen> RewardModel for GradientNet<W> {
-    type Config = W;
-
-    fn check(config: &W, shape: Shape) -> Result<(), Error> {
-        let (_, matrix) = config.precision();
-        let n_parameters = RewardNet::new(&config.net().hidden_layers, shape).n_parameters;
-        if matrix == PrecisionMatrix::Diagonal || n_parameters <= MAX_FULL {
-            return Ok(());
-        }
-        Err(Error::InvalidSetting {
-            id: W::ID.to_owned(),
-            key: "precision_matrix".to_owned(),
-            value: "full".to_owned(),
-            expected: format!(
-                "diagonal for a net of {n_parameters} parameters: the full matrix is for at most {MAX_FULL}; \
-                 fewer hidden units make them fewer"
-            ),
-        })
-    }
-
-    fn new(config: &W, shape: Shape, seed: Seed) -> Self {
-        let (prior, matrix) = config.precision();
-        let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0)).anchored(prior);
-        let precision = Precision::new(matrix, prior, trained.net.n_parameters);
-        Self { rule: config.clone(), trained, precision, n_left_out: 0, work: Cache::default() }
-    }
-
+impl<W: Widen> Decider for WidenedNet<W> {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -155,26 +141,73 @@ impl<W: Widen> RewardModel for GradientNet<W> {
     fn choose(
         &self,
         request: Request<'_>,
+        n_actions: usize,
         rng: &mut Rng,
         scratch: &mut Scratch,
-        n_actions: usize,
     ) -> Result<Choice, Breakdown> {
         scratch.with_rewards(n_actions, |rewards, scratch| {
             self.value(request.context, rng, scratch.work(), rewards)?;
             highest(rewards).map(W::choice)
         })
     }
+}
+
+impl<W: Widen> GradientNet<W> {
+    fn assemble(
+        rule: &W,
+        (weights, trainer): (Weights, Trainer),
+        precision: Precision,
+        n_left_out: u64,
+    ) -> Self {
+        let (rule, weights, precision) = (Arc::new(rule.clone()), Arc::new(weights), Arc::new(precision));
+        let widened = WidenedNet { rule, weights, precision };
+        Self { widened, trainer, n_left_out, work: Cache::default() }
+    }
+}
+
+impl<W: Widen> Learner for GradientNet<W> {
+    type Config = W;
+    type Decider = WidenedNet<W>;
+
+    fn check(config: &W, shape: Shape) -> Result<(), Error> {
+        let (_, matrix) = config.precision();
+        let n_parameters = RewardNet::new(&config.net().hidden_layers, shape).n_parameters;
+        if matrix == PrecisionMatrix::Diagonal || n_parameters <= MAX_FULL {
+            return Ok(());
+        }
+        let expected = format!(
+            "diagonal for a net of {n_parameters} parameters: the full matrix is for at most {MAX_FULL}; \
+             fewer hidden units make them fewer"
+        );
+        Err(Error::invalid_setting("precision_matrix", "full", expected))
+    }
+
+    fn plan(config: &W) -> Plan {
+        config.net().plan(config.agent())
+    }
+
+    fn new(config: &W, shape: Shape, seed: Seed) -> Self {
+        let (prior, matrix) = config.precision();
+        let (weights, trainer) = Trainer::new(config.net(), shape, &mut seed.stream("init", 0));
+        let trainer = trainer.anchored(&weights, prior);
+        let precision = Precision::new(matrix, prior, weights.net.n_parameters);
+        Self::assemble(config, (weights, trainer), precision, 0)
+    }
+
+    fn decider(&self) -> &WidenedNet<W> {
+        &self.widened
+    }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         let Work { net, gradients, gradient, leverages, .. } = &mut **self.work.0.get_or_insert_default();
-        let TrainedNet { net: layers, parameters, .. } = &self.trained;
+        let Weights { net: layers, parameters } = &*self.widened.weights;
         leverages.resize(layers.n_actions(), 0.0);
         if layers.predict_surely(parameters, outcome.context, net, leverages).is_ok() {
             gradients.find(layers, parameters, net);
             gradient.resize(layers.n_parameters, 0.0);
             gradients.of_action(layers, net, outcome.action, gradient);
             if gradient.iter().all(|value| value.is_finite()) {
-                return self.precision.observe(gradient);
+                return Arc::make_mut(&mut self.widened.precision).observe(gradient);
             }
         }
         self.n_left_out += 1;
@@ -182,23 +215,24 @@ impl<W: Widen> RewardModel for GradientNet<W> {
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
-        let mean_loss = Some(self.trained.train_on(replay, &AllUnits, rng, &mut work.net)?);
+        let weights = Arc::make_mut(&mut self.widened.weights);
+        let mean_loss = self.trainer.train_on(weights, replay, &AllUnits, rng, &mut work.net)?;
         self.work = Cache(Some(work));
         let interventions = std::mem::take(&mut self.n_left_out);
-        Ok(FitReport { minibatches: self.trained.settings.minibatches, mean_loss, interventions })
+        Ok(FitReport { interventions, ..FitReport::new(self.trainer.config.minibatches, mean_loss) })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_left_out);
-        self.trained.encode(encoder);
-        self.precision.encode(encoder);
+        self.trainer.encode(&self.widened.weights, encoder);
+        self.widened.precision.encode(encoder);
     }
 
     fn decode(config: &W, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let (prior, matrix) = config.precision();
         let n_left_out = decoder.u64()?;
-        let trained = TrainedNet::decode_anchored(config.net(), shape, prior, decoder)?;
-        let precision = Precision::decode(matrix, prior, trained.net.n_parameters, decoder)?;
-        Ok(Self { rule: config.clone(), trained, precision, n_left_out, work: Cache::default() })
+        let (weights, trainer) = Trainer::decode_anchored(config.net(), shape, prior, decoder)?;
+        let precision = Precision::decode(matrix, prior, weights.net.n_parameters, decoder)?;
+        Ok(Self::assemble(config, (weights, trainer), precision, n_left_out))
     }
 }

@@ -1,7 +1,5 @@
 //! How precisely the parameters are known: `Z = λI + Σ ggᵀ`, or its diagonal.
 
-use std::sync::Arc;
-
 use crate::Error;
 use crate::math::linear::{LinearPosterior, LinearPrior};
 use crate::registry::save::{Decoder, Encoder};
@@ -24,8 +22,8 @@ words! {
 #[derive(Clone, Debug)]
 pub(super) enum Precision {
     Diagonal(Diagonal),
-    /// The regression on the gradients, of which only the matrix is used. Shared with snapshots.
-    Full(Arc<LinearPosterior>),
+    /// The regression on the gradients, of which only the matrix is used.
+    Full(Box<LinearPosterior>),
 }
 
 /// The diagonal, and one over it.
@@ -62,7 +60,7 @@ impl Precision {
         match matrix {
             PrecisionMatrix::Diagonal => Self::Diagonal(Diagonal::new(vec![prior; n_parameters])),
             PrecisionMatrix::Full => {
-                Self::Full(Arc::new(LinearPosterior::new(n_parameters, linear_prior(prior))))
+                Self::Full(Box::new(LinearPosterior::new(n_parameters, linear_prior(prior))))
             }
         }
     }
@@ -71,7 +69,7 @@ impl Precision {
     pub(super) fn observe(&mut self, gradient: &[f64]) {
         match self {
             Self::Diagonal(diagonal) => diagonal.observe(gradient),
-            Self::Full(full) => Arc::make_mut(full).observe(gradient, 0.0),
+            Self::Full(full) => full.observe(gradient, 0.0),
         }
     }
 
@@ -90,7 +88,7 @@ impl Precision {
     ) -> Result<Self, Error> {
         if matrix == PrecisionMatrix::Full {
             let full = LinearPosterior::decode(n_parameters, linear_prior(prior), decoder)?;
-            return Ok(Self::Full(Arc::new(full)));
+            return Ok(Self::Full(Box::new(full)));
         }
         let mut precisions = vec![0.0; n_parameters];
         decoder.f64s(&mut precisions)?;

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::agent::contract::assert_settings;
-use crate::agent::wrapper::Thompson;
-use crate::agent::{Choose, Policy};
+use crate::agent::{Agent, Choose, Policy};
 use crate::model::linear::lin_ucb::LinUcbConfig;
 use crate::model::net::neural_ts::NeuralTsConfig;
 use crate::model::net::neural_ucb::NeuralUcbConfig;
@@ -74,12 +73,15 @@ fn weighed_squares_are_those_of_whole_gradients() {
 /// Settings with which nothing is trained, so that gradients stay what they are.
 fn untrained(precision_matrix: PrecisionMatrix) -> NeuralUcbConfig {
     NeuralUcbConfig {
-        hidden_layers: Layers(vec![8, 6]),
         exploration: 2.0,
         prior_precision: 0.5,
         precision_matrix,
-        train_every: 1_000_000,
-        initial_pulls: 0,
+        net: RewardNetConfig {
+            hidden_layers: Layers(vec![8, 6]),
+            train_every: 1_000_000,
+            ..NeuralUcbConfig::default().net
+        },
+        agent: AgentConfig { initial_pulls: 0, ..NeuralUcbConfig::default().agent },
         ..NeuralUcbConfig::default()
     }
 }
@@ -89,11 +91,11 @@ fn untrained(precision_matrix: PrecisionMatrix) -> NeuralUcbConfig {
 #[test]
 fn widths_along_a_repeated_gradient_are_the_formulas() {
     for matrix in [PrecisionMatrix::Diagonal, PrecisionMatrix::Full] {
-        let mut policy = untrained(matrix).build(Shape::new(3, 4), Seed::new(1)).unwrap();
+        let mut policy = untrained(matrix).build_agent(Shape::new(3, 4), Seed::new(1)).unwrap();
         let mut work = Work::default();
         let mut predictions = [0.0; 4];
-        policy.model().predict(&CONTEXT, &mut work, &mut predictions).unwrap();
-        let gradient = gradients_of(&policy.model().trained.net, &work).swap_remove(2);
+        policy.learner().widened.predict(&CONTEXT, &mut work, &mut predictions).unwrap();
+        let gradient = gradients_of(&policy.learner().widened.weights.net, &work).swap_remove(2);
         let squares = gradient.iter().map(|value| value * value);
         for round in 0..300 {
             let n = f64::from(round as u32);
@@ -106,7 +108,7 @@ fn widths_along_a_repeated_gradient_are_the_formulas() {
             let bounds = policy.sample_rewards(round, &[&CONTEXT]).unwrap();
             let (found, expected) = (bounds[2] - predictions[2], 2.0 * leverage.sqrt());
             assert!((found / expected - 1.0).abs() < 1e-5, "{matrix:?}, {round}: {found} {expected}");
-            policy.learn(Outcome { round, context: &CONTEXT, action: 2, reward: 0.5 }).unwrap();
+            policy.learn(Outcome::new(round, &CONTEXT, 2, 0.5)).unwrap();
         }
     }
 }
@@ -117,28 +119,31 @@ fn widths_along_a_repeated_gradient_are_the_formulas() {
 fn a_linear_net_is_lin_ucb() {
     let shape = Shape::new(3, 2);
     let config = NeuralUcbConfig {
-        hidden_layers: Layers(vec![]),
-        initial_weights: 1e-9,
         exploration: 0.8,
         prior_precision: 2.0,
         precision_matrix: PrecisionMatrix::Full,
-        learning_rate: 0.05,
-        learning_rate_decay: 0.05,
-        batch_size: 1024,
-        minibatches: 3000,
-        train_every: 60,
-        initial_pulls: 0,
+        net: RewardNetConfig {
+            hidden_layers: Layers(vec![]),
+            initial_weights: 1e-9,
+            learning_rate: 0.05,
+            learning_rate_decay: 0.05,
+            batch_size: 1024,
+            minibatches: 3000,
+            train_every: 60,
+            ..NeuralUcbConfig::default().net
+        },
+        agent: AgentConfig { initial_pulls: 0, ..NeuralUcbConfig::default().agent },
         ..NeuralUcbConfig::default()
     };
-    let linear = LinUcbConfig { alpha: 0.8, prior_precision: 2.0, initial_pulls: 0 };
-    let mut net = config.build(shape, Seed::new(3)).unwrap();
-    let mut linear = linear.build(shape, Seed::new(3)).unwrap();
+    let linear = LinUcbConfig { alpha: 0.8, prior_precision: 2.0, agent: AgentConfig { initial_pulls: 0 } };
+    let mut net = config.build_agent(shape, Seed::new(3)).unwrap();
+    let mut linear = linear.build_agent(shape, Seed::new(3)).unwrap();
     for round in 0..60 {
         let mut rng = Seed::new(4).stream("problem", round);
         let context: Vec<f32> = (0..3).map(|_| rng.normal() as f32).collect();
         let action = rng.below(2);
         let reward = f64::from(context[action]) - 0.5 + 0.3 * rng.normal();
-        let outcome = Outcome { round, context: &context, action, reward };
+        let outcome = Outcome::new(round, &context, action, reward);
         net.learn(outcome).unwrap();
         linear.learn(outcome).unwrap();
     }
@@ -148,16 +153,16 @@ fn a_linear_net_is_lin_ucb() {
         let context: Vec<f32> = (0..3).map(|_| rng.normal() as f32).collect();
         let bounds = net.sample_rewards(round, &[&context]).unwrap();
         let expected = linear.sample_rewards(round, &[&context]).unwrap();
-        net.model().predict(&context, &mut work, &mut predictions).unwrap();
+        net.learner().widened.predict(&context, &mut work, &mut predictions).unwrap();
         let features = [context[0], context[1], context[2], 1.0].map(f64::from);
         for action in 0..2 {
             assert!((bounds[action] - expected[action]).abs() < 0.02, "{bounds:?} {expected:?}");
-            let width = 0.8 * linear.model().regression(action).leverage(&features, &mut [0.0; 4]).sqrt();
+            let width = 0.8 * linear.learner().regression(action).leverage(&features, &mut [0.0; 4]).sqrt();
             let found = bounds[action] - predictions[action];
             assert!((found / width - 1.0).abs() < 1e-9, "{found} {width}");
         }
         if (expected[0] - expected[1]).abs() > 0.04 {
-            let request = Request { round: 100, context: &context };
+            let request = Request::new(100, &context);
             assert_eq!(net.choose(request).unwrap(), linear.choose(request).unwrap());
         }
     }
@@ -167,15 +172,18 @@ fn a_linear_net_is_lin_ucb() {
 #[test]
 fn neural_ts_draws_around_predictions_with_the_width_of_the_gradient() {
     let config = NeuralTsConfig {
-        hidden_layers: Layers(vec![8]),
         exploration: 1.5,
         prior_precision: 0.5,
-        train_every: 1_000_000,
+        net: RewardNetConfig {
+            hidden_layers: Layers(vec![8]),
+            train_every: 1_000_000,
+            ..NeuralTsConfig::default().net
+        },
         ..NeuralTsConfig::default()
     };
-    let policy = config.build(Shape::new(3, 4), Seed::new(1)).unwrap();
+    let policy = config.build_agent(Shape::new(3, 4), Seed::new(1)).unwrap();
     let (mut work, mut predictions) = (Work::default(), [0.0; 4]);
-    policy.model().predict(&CONTEXT, &mut work, &mut predictions).unwrap();
+    policy.learner().widened.predict(&CONTEXT, &mut work, &mut predictions).unwrap();
     const N: usize = 4000;
     let draws = policy.sample_rewards(0, &[&CONTEXT[..]; N]).unwrap();
     let centered = |draw: &[f64], action: usize| draw[action] - predictions[action];
@@ -199,10 +207,10 @@ fn neural_ts_draws_around_predictions_with_the_width_of_the_gradient() {
 
 #[test]
 fn choices_are_certain_by_bounds_and_drawn_by_thompson_sampling() {
-    let request = Request { round: 1000, context: &CONTEXT };
-    let ucb: Thompson<_> = NeuralUcbConfig::default().build(Shape::new(3, 4), Seed::new(1)).unwrap();
+    let request = Request::new(1000, &CONTEXT);
+    let ucb: Agent<_> = NeuralUcbConfig::default().build_agent(Shape::new(3, 4), Seed::new(1)).unwrap();
     assert_eq!(ucb.choose(request).unwrap().propensity, Propensity::Exact(1.0));
-    let ts = NeuralTsConfig::default().build(Shape::new(3, 4), Seed::new(1)).unwrap();
+    let ts = NeuralTsConfig::default().build_agent(Shape::new(3, 4), Seed::new(1)).unwrap();
     assert_eq!(ts.choose(request).unwrap().propensity, Propensity::Unknown);
 }
 
@@ -227,16 +235,23 @@ fn a_full_matrix_is_refused_above_5000_parameters() {
 #[test]
 fn gradients_that_overflow_are_left_out_and_counted() {
     for matrix in [PrecisionMatrix::Diagonal, PrecisionMatrix::Full] {
-        let config =
-            NeuralUcbConfig { train_every: 3, minibatches: 1, initial_weights: 1e3, ..untrained(matrix) };
-        let mut policy = config.build(Shape::new(3, 4), Seed::new(1)).unwrap();
+        let config = NeuralUcbConfig {
+            net: RewardNetConfig {
+                train_every: 3,
+                minibatches: 1,
+                initial_weights: 1e3,
+                ..untrained(matrix).net
+            },
+            ..untrained(matrix)
+        };
+        let mut policy = config.build_agent(Shape::new(3, 4), Seed::new(1)).unwrap();
         let before = policy.sample_rewards(0, &[&CONTEXT]).unwrap();
         for round in 0..2 {
-            let outcome = Outcome { round, context: &[3e38, 3e38, 3e38], action: 1, reward: 0.0 };
+            let outcome = Outcome::new(round, &[3e38, 3e38, 3e38], 1, 0.0);
             policy.learn(outcome).unwrap();
         }
         assert_eq!(policy.sample_rewards(0, &[&CONTEXT]).unwrap(), before);
-        assert_eq!(policy.model().n_left_out, 2);
+        assert_eq!(policy.learner().n_left_out, 2);
     }
 }
 

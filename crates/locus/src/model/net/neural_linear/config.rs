@@ -1,10 +1,10 @@
 //! Settings of Neural Linear.
 
 use crate::math::linear::LinearPrior;
-use crate::model::net::reward_net::reward_net_config;
-use crate::registry::values::{Capacity, Layers};
+use crate::model::net::reward_net::RewardNetConfig;
+use crate::registry::settings::{AgentConfig, config};
 
-reward_net_config! {
+config! {
     /// Settings of Neural Linear. The defaults are those of the benchmark (Riquelme et al., ICLR 2018). The regressions see the
     /// output of the last hidden layer; a bounded replay makes them forget at every round of training.
     pub struct NeuralLinearConfig {
@@ -14,6 +14,8 @@ reward_net_config! {
         prior_shape: f64 = 6.0, Range::from(0.1, 1e12), "benchmark";
         /// b₀, the prior's rate of the noise variance
         prior_rate: f64 = 6.0, Range::above(0.0, 1e12), "benchmark";
+        ..net: RewardNetConfig = RewardNetConfig::default();
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 

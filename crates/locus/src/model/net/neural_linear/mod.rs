@@ -19,33 +19,39 @@ mod tests;
 
 pub use config::NeuralLinearConfig;
 
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
-use crate::math::linear::LinearPosterior;
+use std::sync::Arc;
+
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::Panel;
 use crate::model::linear::heads::{LinearHeads, by_action};
-use crate::model::net::reward_net::{AllUnits, NetConfig, NetWork, TrainedNet};
-use crate::registry::registered;
+use crate::model::net::reward_net::{AllUnits, NetWork, Trainer, Weights};
+use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-registered!(
-    NeuralLinearConfig => NeuralLinear,
-    "neural-linear",
-    "Thompson sampling with Bayesian linear regressions on the last hidden layer of a net",
-    &[("benchmark", NeuralLinearConfig::default)]
-);
+pub(crate) fn definition() -> Definition<NeuralLinearConfig> {
+    let summary = "Thompson sampling with Bayesian linear regressions on the last hidden layer of a net";
+    Definition::of::<NeuralLinear>("neural-linear", summary)
+        .presets([("benchmark", NeuralLinearConfig::default())])
+}
+
+buildable!(NeuralLinearConfig => NeuralLinear);
 
 /// Contexts whose features are computed in one pass.
 const CHUNK: usize = 512;
 
 /// The net, and a regression for every action.
 #[derive(Clone, Debug)]
-pub struct NeuralLinear {
-    trained: TrainedNet,
+pub(crate) struct NetHeads {
+    weights: Arc<Weights>,
     heads: LinearHeads,
+}
+
+/// The same, with what it learns by.
+#[derive(Clone, Debug)]
+pub(crate) struct NeuralLinear {
+    net_heads: NetHeads,
+    trainer: Trainer,
     /// Observations left out of the posteriors since the last round of training.
     n_left_out: u64,
     /// Room for what is computed in learning; a copy makes its own.
@@ -60,25 +66,27 @@ struct Work {
 }
 
 impl NeuralLinear {
-    /// The posterior of an action's coefficients on the net's features. Panics if there is no such action.
-    pub fn posterior(&self, action: usize) -> &LinearPosterior {
-        self.heads.posterior(action)
+    fn assemble((weights, trainer): (Weights, Trainer), heads: LinearHeads, n_left_out: u64) -> Self {
+        let net_heads = NetHeads { weights: Arc::new(weights), heads };
+        Self { net_heads, trainer, n_left_out, work: Cache::default() }
     }
 
-    /// The features of contexts, as the net makes them.
-    fn features<'a>(&self, contexts: &[&[f32]], work: &'a mut NetWork) -> Result<&'a Panel, Breakdown> {
-        self.trained.net.features(&self.trained.parameters, contexts, work)
+    /// The posterior of an action's coefficients on the net's features. Panics if there is no such action.
+    #[cfg(test)]
+    pub(crate) fn posterior(&self, action: usize) -> &crate::math::linear::LinearPosterior {
+        self.net_heads.heads.posterior(action)
     }
 
     /// Makes the posteriors those of all observations that are kept, on the features of the net as it is.
     fn rebuild(&mut self, replay: &Replay, work: &mut NetWork) -> Result<(), Breakdown> {
+        let NetHeads { weights, heads } = &mut self.net_heads;
         let order = by_action(replay);
-        let mut rebuild = self.heads.rebuild();
+        let mut rebuild = heads.rebuild();
         let mut contexts = Vec::with_capacity(CHUNK.min(order.len()));
         for chunk in order.chunks(CHUNK) {
             contexts.clear();
             contexts.extend(chunk.iter().map(|&index| replay.get(index).context));
-            let features = self.trained.net.features(&self.trained.parameters, &contexts, work)?;
+            let features = weights.features(&contexts, work)?;
             for (column, &index) in chunk.iter().enumerate() {
                 let observation = replay.get(index);
                 rebuild.push(observation.action, column_of(features, column), observation.reward);
@@ -89,15 +97,7 @@ impl NeuralLinear {
     }
 }
 
-impl RewardModel for NeuralLinear {
-    type Config = NeuralLinearConfig;
-
-    fn new(config: &NeuralLinearConfig, shape: Shape, seed: Seed) -> Self {
-        let trained = TrainedNet::new(config.net(), shape, &mut seed.stream("init", 0));
-        let heads = LinearHeads::new(trained.net.dim(), shape.n_actions, config.prior());
-        Self { trained, heads, n_left_out: 0, work: Cache::default() }
-    }
-
+impl Decider for NetHeads {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -107,7 +107,7 @@ impl RewardModel for NeuralLinear {
     ) -> Result<(), Breakdown> {
         let (dim, n_actions) = (self.heads.dim(), rewards.len() / contexts.len());
         scratch.with_features(dim * contexts.len(), |features, scratch| {
-            let panel = self.features(contexts, scratch.work())?;
+            let panel = self.weights.features(contexts, scratch.work())?;
             for (column, features) in features.chunks_exact_mut(dim).enumerate() {
                 fill(features, column_of(panel, column));
             }
@@ -121,24 +121,44 @@ impl RewardModel for NeuralLinear {
     fn choose(
         &self,
         request: Request<'_>,
+        _n_actions: usize,
         rng: &mut Rng,
         scratch: &mut Scratch,
-        _n_actions: usize,
     ) -> Result<Choice, Breakdown> {
         scratch.with_features(self.heads.dim(), |features, scratch| {
-            let panel = self.features(&[request.context], scratch.work())?;
+            let panel = self.weights.features(&[request.context], scratch.work())?;
             fill(features, column_of(panel, 0));
-            self.heads.choose(features, rng, scratch).map(Choice::drawn)
+            self.heads.choose(features, rng, scratch).map(Choice::new)
         })
+    }
+}
+
+impl Learner for NeuralLinear {
+    type Config = NeuralLinearConfig;
+    type Decider = NetHeads;
+
+    fn plan(config: &NeuralLinearConfig) -> Plan {
+        config.net.plan(&config.agent)
+    }
+
+    fn new(config: &NeuralLinearConfig, shape: Shape, seed: Seed) -> Self {
+        let net = Trainer::new(&config.net, shape, &mut seed.stream("init", 0));
+        let heads = LinearHeads::new(net.0.net.dim(), shape.n_actions, config.prior());
+        Self::assemble(net, heads, 0)
+    }
+
+    fn decider(&self) -> &NetHeads {
+        &self.net_heads
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         let Work { net, features } = &mut **self.work.0.get_or_insert_default();
-        match self.trained.net.features(&self.trained.parameters, &[outcome.context], net) {
+        let NetHeads { weights, heads } = &mut self.net_heads;
+        match weights.features(&[outcome.context], net) {
             Ok(panel) => {
                 features.resize(panel.n_features(), 0.0);
                 fill(features, column_of(panel, 0));
-                self.heads.observe(outcome.action, features, outcome.reward);
+                heads.observe(outcome.action, features, outcome.reward);
             }
             Err(_) => self.n_left_out += 1,
         }
@@ -146,24 +166,25 @@ impl RewardModel for NeuralLinear {
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
-        let mean_loss = Some(self.trained.train_on(replay, &AllUnits, rng, &mut work.net)?);
+        let weights = Arc::make_mut(&mut self.net_heads.weights);
+        let mean_loss = self.trainer.train_on(weights, replay, &AllUnits, rng, &mut work.net)?;
         self.rebuild(replay, &mut work.net)?;
         self.work = Cache(Some(work));
         let interventions = std::mem::take(&mut self.n_left_out);
-        Ok(FitReport { minibatches: self.trained.settings.minibatches, mean_loss, interventions })
+        Ok(FitReport { interventions, ..FitReport::new(self.trainer.config.minibatches, mean_loss) })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_left_out);
-        self.trained.encode(encoder);
-        self.heads.encode(encoder);
+        self.trainer.encode(&self.net_heads.weights, encoder);
+        self.net_heads.heads.encode(encoder);
     }
 
     fn decode(config: &NeuralLinearConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let n_left_out = decoder.u64()?;
-        let trained = TrainedNet::decode(config.net(), shape, decoder)?;
-        let heads = LinearHeads::decode(trained.net.dim(), shape.n_actions, config.prior(), decoder)?;
-        Ok(Self { trained, heads, n_left_out, work: Cache::default() })
+        let net = Trainer::decode(&config.net, shape, decoder)?;
+        let heads = LinearHeads::decode(net.0.net.dim(), shape.n_actions, config.prior(), decoder)?;
+        Ok(Self::assemble(net, heads, n_left_out))
     }
 }
 

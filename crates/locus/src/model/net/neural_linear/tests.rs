@@ -2,16 +2,20 @@
 
 use super::*;
 use crate::agent::contract::assert_settings;
-use crate::agent::wrapper::Thompson;
-use crate::agent::{Choose, Policy};
+use crate::agent::{Agent, Choose, Policy};
+use crate::math::linear::LinearPosterior;
+use crate::model::net::reward_net::RewardNetConfig;
 use crate::registry::values::{Capacity, Layers};
 
 fn small() -> NeuralLinearConfig {
     NeuralLinearConfig {
-        hidden_layers: Layers(vec![8, 6]),
-        batch_size: 20,
-        minibatches: 5,
-        train_every: 10,
+        net: RewardNetConfig {
+            hidden_layers: Layers(vec![8, 6]),
+            batch_size: 20,
+            minibatches: 5,
+            train_every: 10,
+            ..NeuralLinearConfig::default().net
+        },
         ..NeuralLinearConfig::default()
     }
 }
@@ -22,7 +26,7 @@ fn random_context(n_features: usize, rng: &mut Rng) -> Vec<f32> {
 
 /// Plays without decisions: random contexts and actions, and what `reward` makes of round and context.
 fn teach(
-    policy: &mut Thompson<NeuralLinear>,
+    policy: &mut Agent<NeuralLinear>,
     rounds: std::ops::Range<u64>,
     reward: impl Fn(u64, &[f32], usize) -> f64,
 ) -> Vec<(Vec<f32>, usize, f64)> {
@@ -32,7 +36,7 @@ fn teach(
         let context = random_context(shape.n_features, &mut rng);
         let action = rng.below(shape.n_actions);
         let reward = reward(round, &context, action);
-        policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         (context, action, reward)
     };
     rounds.map(teach).collect()
@@ -42,34 +46,35 @@ fn teach(
 fn weights_start_within_their_limit_and_biases_at_0() {
     let config = NeuralLinearConfig::default();
     let model = NeuralLinear::new(&config, Shape::new(30, 7), Seed::new(1));
-    let (hidden, output) = model.trained.parameters.split_at(31 * 50);
+    let (hidden, output) = model.net_heads.weights.parameters.split_at(31 * 50);
     for (weights, biases) in [hidden.split_at(30 * 50), output.split_at(50 * 7)] {
         let largest = weights.iter().fold(0.0_f32, |largest, weight| largest.max(weight.abs()));
         assert!(largest <= 0.3 && largest > 0.29, "{largest}");
         assert!(biases.iter().all(|bias| *bias == 0.0));
     }
-    assert!(model.trained.optimizer.squares.iter().all(|square| *square == 1.0));
+    assert!(model.trainer.optimizer.squares.iter().all(|square| *square == 1.0));
 }
 
 /// Never reset, from one round of training to the next.
 #[test]
 fn the_learning_rate_falls_over_the_whole_life() {
     let config = NeuralLinearConfig::default();
-    assert_eq!(config.net().learning_rate_after(0), 0.1);
-    assert_eq!(config.net().learning_rate_after(2), 0.05);
-    assert_eq!(config.net().learning_rate_after(3998), 5e-5);
-    let mut policy = small().build(Shape::new(3, 2), Seed::new(1)).unwrap();
+    assert_eq!(config.net.learning_rate_after(0), 0.1);
+    assert_eq!(config.net.learning_rate_after(2), 0.05);
+    assert_eq!(config.net.learning_rate_after(3998), 5e-5);
+    let mut policy = small().build_agent(Shape::new(3, 2), Seed::new(1)).unwrap();
     teach(&mut policy, 0..45, |_, context, _| f64::from(context[0]));
-    assert_eq!(policy.model().trained.optimizer.n_steps, 4 * 5);
+    assert_eq!(policy.learner().trainer.optimizer.n_steps, 4 * 5);
 }
 
 /// A regression by hand on the features of `seen`, which is what every action's posterior must be.
 fn assert_regressions(model: &NeuralLinear, seen: &[(Vec<f32>, usize, f64)], n_actions: usize) {
     for action in 0..n_actions {
-        let mut expected = LinearPosterior::new(model.heads.dim(), NeuralLinearConfig::default().prior());
+        let mut expected =
+            LinearPosterior::new(model.net_heads.heads.dim(), NeuralLinearConfig::default().prior());
         let mut work = NetWork::default();
         for (context, _, reward) in seen.iter().filter(|(_, taken, _)| *taken == action) {
-            let panel = model.features(&[context], &mut work).unwrap();
+            let panel = model.net_heads.weights.features(&[context], &mut work).unwrap();
             expected.observe(&column_of(panel, 0).collect::<Vec<f64>>(), *reward);
         }
         let found = model.posterior(action);
@@ -89,45 +94,51 @@ fn assert_regressions(model: &NeuralLinear, seen: &[(Vec<f32>, usize, f64)], n_a
 #[test]
 fn after_training_the_posteriors_are_those_of_all_observations_on_new_features() {
     let shape = Shape::new(4, 3);
-    let config = NeuralLinearConfig { train_every: 700, ..small() };
-    let mut policy = config.build(shape, Seed::new(3)).unwrap();
+    let config = NeuralLinearConfig { net: RewardNetConfig { train_every: 700, ..small().net }, ..small() };
+    let mut policy = config.build_agent(shape, Seed::new(3)).unwrap();
     let reward = |round: u64, context: &[f32], action: usize| {
         f64::from(context[action]) + 0.1 * Seed::new(4).stream("noise", round).normal()
     };
     let seen = teach(&mut policy, 0..699, reward);
-    let before = policy.model().trained.parameters.clone();
-    assert_regressions(policy.model(), &seen, 3);
+    let before = policy.learner().net_heads.weights.parameters.clone();
+    assert_regressions(policy.learner(), &seen, 3);
     let last = teach(&mut policy, 699..700, reward);
-    assert_ne!(policy.model().trained.parameters, before);
+    assert_ne!(policy.learner().net_heads.weights.parameters, before);
     let mut seen = [seen, last].concat();
-    assert_regressions(policy.model(), &seen, 3);
+    assert_regressions(policy.learner(), &seen, 3);
     // From then on, each observation counts at once.
     seen.extend(teach(&mut policy, 700..720, reward));
-    assert_regressions(policy.model(), &seen, 3);
+    assert_regressions(policy.learner(), &seen, 3);
 }
 
 #[test]
 fn a_bounded_replay_bounds_the_posteriors() {
-    let config = NeuralLinearConfig { replay_capacity: Capacity(Some(30)), ..small() };
-    let mut policy = config.build(Shape::new(4, 3), Seed::new(3)).unwrap();
+    let config = NeuralLinearConfig {
+        net: RewardNetConfig { replay_capacity: Capacity(Some(30)), ..small().net },
+        ..small()
+    };
+    let mut policy = config.build_agent(Shape::new(4, 3), Seed::new(3)).unwrap();
     let seen = teach(&mut policy, 0..106, |_, context, action| f64::from(context[action]));
     // The last round of training was at 100, with observations 70 to 99.
-    assert_regressions(policy.model(), &seen[70..], 3);
+    assert_regressions(policy.learner(), &seen[70..], 3);
 }
 
 /// Rewards that no linear policy could learn: the better action depends on the sign of a product.
 #[test]
 fn finds_the_better_action_where_it_is_not_linear() {
-    let config = NeuralLinearConfig { batch_size: 128, ..NeuralLinearConfig::default() };
-    let mut policy = config.build(Shape::new(2, 2), Seed::new(0)).unwrap();
+    let config = NeuralLinearConfig {
+        net: RewardNetConfig { batch_size: 128, ..NeuralLinearConfig::default().net },
+        ..NeuralLinearConfig::default()
+    };
+    let mut policy = config.build_agent(Shape::new(2, 2), Seed::new(0)).unwrap();
     let mut n_right = 0;
     for round in 0..1500 {
         let mut rng = Seed::new(9).stream("problem", round);
         let context = [rng.normal() as f32, rng.normal() as f32];
         let best = usize::from(context[0] * context[1] > 0.0);
-        let action = policy.choose(Request { round, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(round, &context)).unwrap().action;
         let reward = f64::from(action == best) + 0.1 * rng.normal();
-        policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         n_right += usize::from(round >= 1300 && action == best);
     }
     assert!(n_right >= 170, "{n_right} of 200");
@@ -136,50 +147,57 @@ fn finds_the_better_action_where_it_is_not_linear() {
 /// 20 000 rounds whose rewards jump to 1e6 and back: every lesson succeeds, nothing is left out, all decisions are made.
 #[test]
 fn rewards_that_jump_do_no_harm() {
-    let config = NeuralLinearConfig { train_every: 100, minibatches: 20, ..small() };
-    let mut policy = config.build(Shape::new(5, 3), Seed::new(0)).unwrap();
+    let config = NeuralLinearConfig {
+        net: RewardNetConfig { train_every: 100, minibatches: 20, ..small().net },
+        ..small()
+    };
+    let mut policy = config.build_agent(Shape::new(5, 3), Seed::new(0)).unwrap();
     for round in 0..20_000 {
         let mut rng = Seed::new(10).stream("problem", round);
         let context = random_context(5, &mut rng);
-        let action = policy.choose(Request { round, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(round, &context)).unwrap().action;
         let scale = if (round / 700) % 3 == 1 { 1e6 } else { 1.0 };
         let reward = scale * (f64::from(context[action]) + rng.normal());
-        let report = policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        let report = policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         assert_eq!(report.interventions, 0, "round {round}");
         assert!(report.mean_loss.is_none_or(f64::is_finite), "round {round}");
     }
     // No step is longer than g/√(g²/10) learning rates, however large the rewards.
     let rates =
-        (0..policy.model().trained.optimizer.n_steps).map(|step| config.net().learning_rate_after(step));
+        (0..policy.learner().trainer.optimizer.n_steps).map(|step| config.net.learning_rate_after(step));
     let farthest = 0.3 + 10_f32.sqrt() * rates.sum::<f32>();
-    assert!(policy.model().trained.parameters.iter().all(|parameter| parameter.abs() < farthest));
+    assert!(policy.learner().net_heads.weights.parameters.iter().all(|parameter| parameter.abs() < farthest));
 }
 
 /// A context so large that its features overflow: the decision is refused by place, the lesson is left out and counted, and
 /// training breaks down by place and changes nothing. Once the replay has forgotten it, all is well again.
 #[test]
 fn features_that_overflow_are_named_and_counted() {
-    let config =
-        NeuralLinearConfig { replay_capacity: Capacity(Some(12)), initial_weights: 100.0, ..small() };
-    let mut policy = config.build(Shape::new(3, 2), Seed::new(5)).unwrap();
+    let config = NeuralLinearConfig {
+        net: RewardNetConfig { replay_capacity: Capacity(Some(12)), initial_weights: 100.0, ..small().net },
+        ..small()
+    };
+    let mut policy = config.build_agent(Shape::new(3, 2), Seed::new(5)).unwrap();
     let reward = |_: u64, context: &[f32], _: usize| f64::from(context[0]);
     teach(&mut policy, 0..15, reward);
     let context = [f32::MAX; 3];
-    let error = policy.choose(Request { round: 15, context: &context }).unwrap_err();
+    let error = policy.choose(Request::new(15, &context)).unwrap_err();
     assert!(error.is_numeric() && error.to_string().contains("hidden layer 1"), "{error}");
-    let shapes = |policy: &Thompson<NeuralLinear>| [0, 1].map(|a| policy.model().posterior(a).noise_shape());
+    let shapes = |policy: &Agent<NeuralLinear>| [0, 1].map(|a| policy.learner().posterior(a).noise_shape());
     let before = shapes(&policy);
-    policy.learn(Outcome { round: 15, context: &context, action: 1, reward: 1.0 }).unwrap();
+    policy.learn(Outcome::new(15, &context, 1, 1.0)).unwrap();
     assert_eq!(shapes(&policy), before);
 
     teach(&mut policy, 16..19, reward);
-    let (parameters, squares) =
-        (policy.model().trained.parameters.clone(), policy.model().trained.optimizer.squares.clone());
-    let good = Outcome { round: 19, context: &[0.5; 3], action: 0, reward: 1.0 };
+    let (parameters, squares) = (
+        policy.learner().net_heads.weights.parameters.clone(),
+        policy.learner().trainer.optimizer.squares.clone(),
+    );
+    let good = Outcome::new(19, &[0.5; 3], 0, 1.0);
     let error = policy.learn(good).unwrap_err();
     assert!(error.is_numeric() && error.to_string().contains("hidden layer 1"), "{error}");
     assert_eq!(
-        (&policy.model().trained.parameters, &policy.model().trained.optimizer.squares),
+        (&policy.learner().net_heads.weights.parameters, &policy.learner().trainer.optimizer.squares),
         (&parameters, &squares)
     );
 
@@ -187,7 +205,7 @@ fn features_that_overflow_are_named_and_counted() {
     teach(&mut policy, 20..29, reward);
     let report = policy.learn(Outcome { round: 29, ..good }).unwrap();
     assert_eq!((report.minibatches, report.interventions), (5, 1));
-    assert_ne!(policy.model().trained.parameters, parameters);
+    assert_ne!(policy.learner().net_heads.weights.parameters, parameters);
     // The count of what was left out is saved too.
     for round in 20..30 {
         let report = resumed.learn(Outcome { round, ..good }).unwrap();
@@ -208,13 +226,17 @@ fn defaults_are_the_benchmarks() {
 /// length 0.1 · limit / √0.9, but for the squares of the short gradient.
 #[test]
 fn long_gradients_are_shortened_in_training() {
-    let config = NeuralLinearConfig { max_gradient_norm: 0.1, minibatches: 1, ..small() };
-    let mut policy = config.build(Shape::new(3, 2), Seed::new(1)).unwrap();
-    let before = policy.model().trained.parameters.clone();
+    let config = NeuralLinearConfig {
+        net: RewardNetConfig { max_gradient_norm: 0.1, minibatches: 1, ..small().net },
+        ..small()
+    };
+    let mut policy = config.build_agent(Shape::new(3, 2), Seed::new(1)).unwrap();
+    let before = policy.learner().net_heads.weights.parameters.clone();
     teach(&mut policy, 0..10, |_, context, _| 1e3 * f64::from(context[0]));
     let moves = policy
-        .model()
-        .trained
+        .learner()
+        .net_heads
+        .weights
         .parameters
         .iter()
         .zip(&before)

@@ -4,6 +4,7 @@ use super::*;
 use crate::Outcome;
 use crate::agent::contract::assert_settings;
 use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov, normal_cdf};
+use crate::registry::values::Layers;
 
 const SHAPE: Shape = Shape::new(5, 3);
 
@@ -14,13 +15,14 @@ fn replay() -> Replay {
         let mut rng = Seed::new(4).stream("problem", round);
         let context: Vec<f32> = (0..SHAPE.n_features).map(|_| rng.normal() as f32).collect();
         let action = rng.below(SHAPE.n_actions);
-        replay.push(&Outcome { round, context: &context, action, reward: f64::from(context[action]) });
+        replay.push(&Outcome::new(round, &context, action, f64::from(context[action])));
     }
     replay
 }
 
 fn trained(config: &ParamNoiseConfig) -> (ParamNoise, Replay) {
-    let config = ParamNoiseConfig { batch_size: 32, ..config.clone() };
+    let config =
+        ParamNoiseConfig { net: RewardNetConfig { batch_size: 32, ..config.clone().net }, ..config.clone() };
     let (mut model, replay) = (ParamNoise::new(&config, SHAPE, Seed::new(1)), replay());
     model.fit(&replay, &mut Seed::new(1).stream("fit", 0)).unwrap();
     (model, replay)
@@ -33,8 +35,8 @@ fn every_parameter_gets_independent_gaussian_noise() {
     let mut perturbed = Vec::new();
     let mut noise = Vec::new();
     for round in 0..40 {
-        model.perturb(&mut Seed::new(2).stream("choose", round), &mut perturbed);
-        let pairs = perturbed.iter().zip(&model.trained.parameters);
+        model.noisy.perturb(&mut Seed::new(2).stream("choose", round), &mut perturbed);
+        let pairs = perturbed.iter().zip(&model.noisy.weights.parameters);
         noise.extend(pairs.map(|(perturbed, plain)| f64::from(perturbed - plain) / 0.3));
     }
     assert_eq!(noise.len(), 40 * 453);
@@ -97,9 +99,9 @@ fn the_scale_adapts_to_its_target() {
                 total += libm::log(model.noise_std()) / 300.0;
             }
         }
-        model.noise_std = libm::exp(total);
+        model.noisy.noise_std = libm::exp(total);
         let draws = (0..300).map(|round| {
-            model.divergence(&replay, &mut Seed::new(5).stream("test", round), &mut work).unwrap()
+            model.noisy.divergence(50, &replay, &mut Seed::new(5).stream("test", round), &mut work).unwrap()
         });
         let mut draws: Vec<f64> = draws.collect();
         draws.sort_by(f64::total_cmp);
@@ -113,12 +115,16 @@ fn the_scale_adapts_to_its_target() {
 /// Predictions that overflow only with noise on them end the round by name, and the noise is left as it was.
 #[test]
 fn noise_that_overflows_is_a_breakdown() {
-    let mut config = ParamNoiseConfig { noise_std: 1e3, batch_size: 8, minibatches: 1, ..Default::default() };
-    config.hidden_layers = Layers(vec![16; 9]);
+    let mut config = ParamNoiseConfig {
+        noise_std: 1e3,
+        net: RewardNetConfig { batch_size: 8, minibatches: 1, ..ParamNoiseConfig::default().net },
+        ..Default::default()
+    };
+    config.net.hidden_layers = Layers(vec![16; 9]);
     let mut model = ParamNoise::new(&config, SHAPE, Seed::new(1));
     let mut replay = Replay::new(SHAPE.n_features, None);
-    replay.push(&Outcome { round: 0, context: &[1e9; 5], action: 0, reward: 0.0 });
-    model.trained.parameters.fill(0.0);
+    replay.push(&Outcome::new(0, &[1e9; 5], 0, 0.0));
+    Arc::make_mut(&mut model.noisy.weights).parameters.fill(0.0);
     let breakdown = model.fit(&replay, &mut Seed::new(1).stream("fit", 0)).unwrap_err();
     assert!(breakdown.place.starts_with("hidden layer") || breakdown.place == "the predicted rewards");
     assert_eq!(model.noise_std(), 1e3);

@@ -2,8 +2,8 @@
 //!
 //! Neural Linear takes its features, ε-greedy, Boltzmann exploration, parameter noise, dropout and bootstrap its predictions, NeuralUCB
 //! and NeuralTS its gradients. They
-//! all learn as the benchmark's neural policies do (Riquelme et al., ICLR 2018), with the settings that
-//! [`reward_net_config!`] declares once: [`net::RewardNet`] is the net and its loss, [`TrainedNet`] a net with what it has learned.
+//! all learn as the benchmark's neural policies do (Riquelme et al., ICLR 2018), with the settings of [`RewardNetConfig`]:
+//! [`net::RewardNet`] is the net and its loss, [`Weights`] the net with its parameters, which decides, and [`Trainer`] what trains it.
 
 mod config;
 mod net;
@@ -11,6 +11,6 @@ mod net;
 mod tests;
 mod trained;
 
-pub(crate) use config::{NetConfig, NetSettings, reward_net_config};
+pub use config::RewardNetConfig;
 pub(crate) use net::{AllUnits, NetWork, RewardNet, Units};
-pub(crate) use trained::TrainedNet;
+pub(crate) use trained::{Trainer, Weights};

@@ -3,7 +3,7 @@
 //! It predicts every action's reward, linearly from its last hidden layer. The loss is the squared error of the prediction for
 //! the action taken, averaged over the minibatch.
 
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
 use crate::math::nn::{Activation, Dense, InputGradient, Layout, Mlp, MlpWork, Panel};
 use crate::model::training::minibatch::Minibatch;
 use crate::model::training::reward_scaling::RewardScale;

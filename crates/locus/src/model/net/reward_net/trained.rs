@@ -1,25 +1,30 @@
-//! A reward net with what it has learned.
+//! A reward net with what it has learned, and what trains it.
 
 use std::sync::Arc;
 
-use super::config::NetSettings;
+use super::config::RewardNetConfig;
 use super::net::{NetWork, RewardNet, Units};
+use crate::agent::Breakdown;
+use crate::agent::Cache;
 use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::Cache;
-use crate::agent::wrapper::Breakdown;
-use crate::math::nn::{RmsProp, clip_by_global_norm};
+use crate::agent::Replay;
+use crate::math::nn::{Panel, RmsProp, clip_by_global_norm};
 use crate::model::training::minibatch::{Gathering, Minibatch};
 use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Rng, Shape};
 
-/// The net, its parameters and their optimizer.
+/// A net and its parameters: all that a prediction needs.
 #[derive(Clone, Debug)]
-pub(crate) struct TrainedNet {
-    pub(crate) settings: NetSettings,
+pub(crate) struct Weights {
     pub(crate) net: RewardNet,
     pub(crate) parameters: Vec<f32>,
+}
+
+/// What trains a net: settings and optimizer.
+#[derive(Clone, Debug)]
+pub(crate) struct Trainer {
+    pub(crate) config: RewardNetConfig,
     pub(crate) optimizer: RmsProp,
     anchor: Option<Anchor>,
 }
@@ -46,21 +51,7 @@ impl Anchor {
     }
 }
 
-impl TrainedNet {
-    /// An untrained net. **Samples.**
-    pub(crate) fn new(settings: NetSettings, shape: Shape, rng: &mut Rng) -> Self {
-        let net = RewardNet::new(&settings.hidden_layers, shape);
-        let parameters = net.initialize(settings.initial_weights, rng);
-        let optimizer = RmsProp::as_in_tensorflow(net.n_parameters);
-        Self { settings, net, parameters, optimizer, anchor: None }
-    }
-
-    /// The same net, drawn back to the parameters that it has now as by a Gaussian prior of this precision.
-    pub(crate) fn anchored(mut self, precision: f64) -> Self {
-        self.anchor = Some(Anchor { parameters: self.parameters.as_slice().into(), precision });
-        self
-    }
-
+impl Weights {
     /// The predicted rewards of contexts, those of a context side by side. Fails if one is not finite. **Samples** if `units` do.
     pub(crate) fn predict(
         &self,
@@ -73,29 +64,56 @@ impl TrainedNet {
         self.net.predict(&self.parameters, contexts, units, rng, work, rewards)
     }
 
+    /// The features [dim, N] of contexts. Fails if one is not finite.
+    pub(crate) fn features<'a>(
+        &self,
+        contexts: &[&[f32]],
+        work: &'a mut NetWork,
+    ) -> Result<&'a Panel, Breakdown> {
+        self.net.features(&self.parameters, contexts, work)
+    }
+}
+
+impl Trainer {
+    /// An untrained net, and what trains it. **Samples.**
+    pub(crate) fn new(config: &RewardNetConfig, shape: Shape, rng: &mut Rng) -> (Weights, Self) {
+        let net = RewardNet::new(&config.hidden_layers, shape);
+        let parameters = net.initialize(config.initial_weights, rng);
+        let optimizer = RmsProp::as_in_tensorflow(net.n_parameters);
+        (Weights { net, parameters }, Self { config: config.clone(), optimizer, anchor: None })
+    }
+
+    /// The same, where the net is drawn back to the parameters that it has now as by a Gaussian prior of this precision.
+    pub(crate) fn anchored(mut self, weights: &Weights, precision: f64) -> Self {
+        self.anchor = Some(Anchor { parameters: weights.parameters.as_slice().into(), precision });
+        self
+    }
+
     /// A round of training on all observations that are kept, with what a model whose only net this is reports of it. **Samples.**
     pub(crate) fn fit(
         &mut self,
+        weights: &mut Arc<Weights>,
         replay: &Replay,
         units: &impl Units,
         rng: &mut Rng,
         cache: &mut Cache<NetWork>,
     ) -> Result<FitReport, Breakdown> {
         let mut work = cache.0.take().unwrap_or_default();
-        let mean_loss = Some(self.train_on(replay, units, rng, &mut work)?);
+        let mean_loss = self.train_on(Arc::make_mut(weights), replay, units, rng, &mut work)?;
         *cache = Cache(Some(work));
-        Ok(FitReport { minibatches: self.settings.minibatches, mean_loss, interventions: 0 })
+        Ok(FitReport::new(self.config.minibatches, mean_loss))
     }
 
     /// A round of training on all observations that are kept; the mean loss. **Samples.**
     pub(crate) fn train_on(
         &mut self,
+        weights: &mut Weights,
         replay: &Replay,
         units: &impl Units,
         rng: &mut Rng,
         work: &mut NetWork,
     ) -> Result<f64, Breakdown> {
-        self.train(replay.len(), units, rng, work, |batch, rng, gathering| {
+        self.train(weights, replay.len(), units, rng, work, |batch, rng, gathering| {
             batch.gather(replay, rng, gathering);
         })
     }
@@ -105,49 +123,49 @@ impl TrainedNet {
     /// Shortening long gradients is part of the method, not an intervention of a guard.
     pub(crate) fn train(
         &mut self,
+        weights: &mut Weights,
         n_observed: usize,
         units: &impl Units,
         rng: &mut Rng,
         work: &mut NetWork,
         mut gather: impl FnMut(&mut Minibatch, &mut Rng, Gathering),
     ) -> Result<f64, Breakdown> {
+        let Weights { net, parameters } = weights;
         work.gradients.clear();
-        work.gradients.resize(self.parameters.len(), 0.0);
+        work.gradients.resize(parameters.len(), 0.0);
         let gathering = Gathering {
-            n_rows: self.settings.batch_size,
-            n_features: self.net.n_features,
+            n_rows: self.config.batch_size as usize,
+            n_features: net.n_features,
             n_more_lines: 0,
             scale: RewardScale::AS_GIVEN,
         };
         let mut total = 0.0;
-        for _ in 0..self.settings.minibatches {
+        for _ in 0..self.config.minibatches {
             gather(&mut work.batch, rng, gathering);
-            let mut loss = self.net.loss(&self.parameters, units, rng, work);
+            let mut loss = net.loss(parameters, units, rng, work);
             if let Some(anchor) = &self.anchor {
-                loss += anchor.penalty(n_observed, &self.parameters, &mut work.gradients);
+                loss += anchor.penalty(n_observed, parameters, &mut work.gradients);
             }
             if !loss.is_finite() {
-                return Err(self.net.find_breakdown(work, "the loss"));
+                return Err(net.find_breakdown(work, "the loss"));
             }
             total += loss;
-            let norm = clip_by_global_norm(&mut work.gradients, self.settings.max_gradient_norm);
+            let norm = clip_by_global_norm(&mut work.gradients, self.config.max_gradient_norm);
             if !norm.is_finite() {
-                return Err(Breakdown { place: "the length of the gradients".to_owned(), found: norm });
+                return Err(Breakdown::new("the length of the gradients", norm));
             }
-            let learning_rate = self.settings.learning_rate_after(self.optimizer.n_steps);
-            self.optimizer.step(&mut self.parameters, &mut work.gradients, learning_rate);
+            let learning_rate = self.config.learning_rate_after(self.optimizer.n_steps);
+            self.optimizer.step(parameters, &mut work.gradients, learning_rate);
         }
-        match self.parameters.iter().find(|parameter| !parameter.is_finite()) {
-            None => Ok(total / f64::from(self.settings.minibatches)),
-            Some(found) => {
-                Err(Breakdown { place: "a parameter after training".to_owned(), found: f64::from(*found) })
-            }
+        match parameters.iter().find(|parameter| !parameter.is_finite()) {
+            None => Ok(total / f64::from(self.config.minibatches)),
+            Some(found) => Err(Breakdown::new("a parameter after training", f64::from(*found))),
         }
     }
 
-    pub(crate) fn encode(&self, encoder: &mut Encoder) {
+    pub(crate) fn encode(&self, weights: &Weights, encoder: &mut Encoder) {
         encoder.u64(self.optimizer.n_steps);
-        encoder.f32s(&self.parameters);
+        encoder.f32s(&weights.parameters);
         encoder.f32s(&self.optimizer.squares);
         if let Some(anchor) = &self.anchor {
             encoder.f32s(&anchor.parameters);
@@ -155,31 +173,31 @@ impl TrainedNet {
     }
 
     pub(crate) fn decode(
-        settings: NetSettings,
+        config: &RewardNetConfig,
         shape: Shape,
         decoder: &mut Decoder<'_>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Weights, Self), Error> {
         decoder.check_room(shape)?;
-        let net = RewardNet::new(&settings.hidden_layers, shape);
+        let net = RewardNet::new(&config.hidden_layers, shape);
         let n_steps = decoder.u64()?;
         let [parameters, squares] = decoder.parameters(net.n_parameters)?;
         if squares.iter().any(|square| *square < 0.0) {
-            return Err(decoder.damaged("a mean of squares is negative".to_owned()));
+            return Err(decoder.damaged("a mean of squares is negative"));
         }
         let optimizer = RmsProp { n_steps, squares, ..RmsProp::as_in_tensorflow(0) };
-        Ok(Self { settings, net, parameters, optimizer, anchor: None })
+        Ok((Weights { net, parameters }, Self { config: config.clone(), optimizer, anchor: None }))
     }
 
-    /// The same for a net that was [`TrainedNet::anchored`] with this precision.
+    /// The same for a net that was [`Trainer::anchored`] with this precision.
     pub(crate) fn decode_anchored(
-        settings: NetSettings,
+        config: &RewardNetConfig,
         shape: Shape,
         precision: f64,
         decoder: &mut Decoder<'_>,
-    ) -> Result<Self, Error> {
-        let trained = Self::decode(settings, shape, decoder)?;
-        let [parameters] = decoder.parameters(trained.net.n_parameters)?;
+    ) -> Result<(Weights, Self), Error> {
+        let (weights, trainer) = Self::decode(config, shape, decoder)?;
+        let [parameters] = decoder.parameters(weights.net.n_parameters)?;
         let anchor = Some(Anchor { parameters: parameters.into(), precision });
-        Ok(Self { anchor, ..trained })
+        Ok((weights, Self { anchor, ..trainer }))
     }
 }

@@ -1,8 +1,7 @@
 //! Settings of BBB.
 
-use crate::agent::wrapper::{Plan, Planned};
 use crate::math::nn::BayesStart;
-use crate::registry::settings::config;
+use crate::registry::settings::{AgentConfig, config};
 use crate::registry::values::{Capacity, Layers, Switch};
 
 config! {
@@ -34,14 +33,7 @@ config! {
         minibatches: u32 = 100, Range::from(1.0, 1e6), "authors' program";
         /// How many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "authors' program";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
-    }
-}
-
-impl Planned for BbbConfig {
-    fn plan(&self) -> Plan {
-        Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 

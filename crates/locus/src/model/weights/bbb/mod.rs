@@ -4,19 +4,19 @@
 //! by stochastic gradients, and one draw of the weights makes one decision. [`model`] holds all of it; the layers are those
 //! of [`nn::BayesMlp`](crate::math::nn::BayesMlp).
 
-pub mod config;
-pub mod model;
+pub(crate) mod config;
+pub(crate) mod model;
 #[cfg(test)]
 mod tests;
 
 use config::BbbConfig;
 use model::Bbb;
 
-use crate::registry::registered;
+use crate::registry::Definition;
 
-registered!(
-    BbbConfig => Bbb,
-    "bbb",
-    "Thompson sampling with a net of independent Gaussian weights, fitted by Bayes by Backprop",
-    &[("authors", BbbConfig::default)]
-);
+pub(crate) fn definition() -> Definition<BbbConfig> {
+    let summary = "Thompson sampling with a net of independent Gaussian weights, fitted by Bayes by Backprop";
+    Definition::of::<Bbb>("bbb", summary).presets([("authors", BbbConfig::default())])
+}
+
+buildable!(BbbConfig => Bbb);

@@ -8,13 +8,12 @@
 //!
 //! y(x) are the outputs of a net drawn from q anew for every row; p is N(0, prior_gain ÷ inputs) for each weight.
 
+use std::sync::Arc;
+
 use multiversion::multiversion;
 
 use super::config::BbbConfig;
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::{Adam, BayesMlp, BayesMlpWork, LANES, Layout, Normals};
 use crate::model::training::breakdown::find_breakdown;
 use crate::model::training::minibatch::{Contexts, Gathering, Minibatch};
@@ -144,13 +143,20 @@ pub(crate) fn hold(numbers: &mut [f32], low: f32, high: f32) -> u32 {
     n_held
 }
 
-/// A net of Gaussian weights, and how far it is trained.
+/// A net of Gaussian weights, as it decides.
 #[derive(Clone, Debug)]
-pub struct Bbb {
-    pub(super) parts: Parts,
-    pub(super) parameters: Vec<f32>,
+pub(crate) struct GaussianNet {
+    pub(super) parts: Arc<Parts>,
+    pub(super) parameters: Arc<Vec<f32>>,
     /// Those of the weights, computed from the parameters.
-    variances: Vec<Vec<f32>>,
+    variances: Arc<Vec<Vec<f32>>>,
+    scale: RewardScale,
+}
+
+/// The same, and how far it is trained.
+#[derive(Clone, Debug)]
+pub(crate) struct Bbb {
+    pub(super) net: GaussianNet,
     optimizer: Adam,
     scaling: RewardScaling,
     /// Room for minibatches; a copy makes its own.
@@ -161,36 +167,25 @@ impl Bbb {
     fn assemble(parts: Parts, parameters: Vec<f32>, optimizer: Adam, scaling: RewardScaling) -> Self {
         let mut variances = Vec::new();
         parts.net.variances(&parameters, &mut variances);
-        Self { parts, parameters, variances, optimizer, scaling, work: Cache::default() }
-    }
-
-    /// What the model is trained on.
-    fn scale(&self) -> RewardScale {
-        self.scaling.scale(self.parts.config.reward_scaling == Switch::On)
-    }
-
-    /// Keeps log standard deviations within their bounds; how many were outside.
-    fn apply_bounds(&mut self) -> u64 {
-        let (low, high) = LOG_STD_BOUNDS;
-        let mut n_held = 0;
-        for layer in self.parts.net.layers() {
-            n_held += u64::from(hold(&mut self.parameters[layer.log_stds()], low, high));
-        }
-        n_held
+        let scale = scale(&parts, scaling);
+        let (parts, parameters, variances) = (Arc::new(parts), Arc::new(parameters), Arc::new(variances));
+        let net = GaussianNet { parts, parameters, variances, scale };
+        Self { net, optimizer, scaling, work: Cache::default() }
     }
 }
 
-impl RewardModel for Bbb {
-    type Config = BbbConfig;
+/// What the model is trained on.
+fn scale(parts: &Parts, scaling: RewardScaling) -> RewardScale {
+    scaling.scale(parts.config.reward_scaling == Switch::On)
+}
 
-    fn new(config: &BbbConfig, shape: Shape, seed: Seed) -> Self {
-        let parts = Parts::new(config, shape);
-        let mut parameters = vec![0.0; parts.n_parameters];
-        parts.net.initialize(&mut parameters, config.start(), &mut seed.stream("init", 0));
-        let optimizer = Adam::new(parts.n_parameters, config.learning_rate as f32);
-        Self::assemble(parts, parameters, optimizer, RewardScaling::default())
-    }
+/// Keeps log standard deviations within their bounds; how many were outside.
+fn apply_bounds(net: &BayesMlp, parameters: &mut [f32]) -> u64 {
+    let (low, high) = LOG_STD_BOUNDS;
+    net.layers().iter().map(|layer| u64::from(hold(&mut parameters[layer.log_stds()], low, high))).sum()
+}
 
+impl Decider for GaussianNet {
     /// Draws each layer's sums rather than its weights, without the floor of training: for one context that has exactly the
     /// distribution of a net drawn whole, and takes as many normals as there are units. Contexts are drawn for independently.
     fn draw(
@@ -204,48 +199,70 @@ impl RewardModel for Bbb {
         batch.inputs.set(contexts, self.parts.shape.n_features);
         let normals = &mut Normals::new(rng);
         self.parts.net.forward(&self.parameters, &self.variances, batch.inputs.input(), 0.0, normals, net);
-        self.scale().read_rewards(net.output(), rewards);
+        self.scale.read_rewards(net.output(), rewards);
         Ok(())
+    }
+}
+
+impl Learner for Bbb {
+    type Config = BbbConfig;
+    type Decider = GaussianNet;
+
+    fn plan(config: &BbbConfig) -> Plan {
+        Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+    }
+
+    fn new(config: &BbbConfig, shape: Shape, seed: Seed) -> Self {
+        let parts = Parts::new(config, shape);
+        let mut parameters = vec![0.0; parts.n_parameters];
+        parts.net.initialize(&mut parameters, config.start(), &mut seed.stream("init", 0));
+        let optimizer = Adam::new(parts.n_parameters, config.learning_rate as f32);
+        Self::assemble(parts, parameters, optimizer, RewardScaling::default())
+    }
+
+    fn decider(&self) -> &GaussianNet {
+        &self.net
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         self.scaling.observe(outcome.reward);
+        self.net.scale = scale(&self.net.parts, self.scaling);
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
+        let GaussianNet { parts, parameters, variances, scale } = &mut self.net;
+        let (parameters, variances) = (Arc::make_mut(parameters), Arc::make_mut(variances));
         work.gradients.clear();
-        work.gradients.resize(self.parameters.len(), 0.0);
+        work.gradients.resize(parameters.len(), 0.0);
         let gathering = Gathering {
-            n_rows: self.parts.config.batch_size as usize,
-            n_features: self.parts.shape.n_features,
+            n_rows: parts.config.batch_size as usize,
+            n_features: parts.shape.n_features,
             n_more_lines: 0,
-            scale: self.scale(),
+            scale: *scale,
         };
         let mut normals = Normals::new(rng);
-        let minibatches = self.parts.config.minibatches;
+        let minibatches = parts.config.minibatches;
         let n_drawn = gathering.n_rows.saturating_mul(minibatches as usize);
         work.batch.inputs.prepare(replay, gathering.n_features, n_drawn);
         let (mut total, mut interventions) = (0.0, 0);
         for _ in 0..minibatches {
             work.batch.gather(replay, rng, gathering);
-            let Self { parts, parameters, variances, scaling, .. } = &*self;
-            let loss = parts.loss(parameters, variances, scaling.n, &mut normals, &mut work);
-            self.parts.check_minibatch(loss, &work)?;
+            let loss = parts.loss(parameters, variances, self.scaling.n, &mut normals, &mut work);
+            parts.check_minibatch(loss, &work)?;
             total += loss;
-            self.optimizer.step(&mut self.parameters, &mut work.gradients);
-            interventions += self.apply_bounds();
-            self.parts.net.variances(&self.parameters, &mut self.variances);
+            self.optimizer.step(parameters, &mut work.gradients);
+            interventions += apply_bounds(&parts.net, parameters);
+            parts.net.variances(parameters, variances);
         }
-        optimized::check("", &self.parameters, &self.optimizer)?;
+        optimized::check("", parameters, &self.optimizer)?;
         self.work = Cache(Some(work));
-        let mean_loss = Some(total / f64::from(minibatches));
-        Ok(FitReport { minibatches, mean_loss, interventions })
+        Ok(FitReport { interventions, ..FitReport::new(minibatches, total / f64::from(minibatches)) })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);
-        optimized::encode(&self.parameters, &self.optimizer, encoder);
+        optimized::encode(&self.net.parameters, &self.optimizer, encoder);
     }
 
     fn decode(config: &BbbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {

@@ -2,9 +2,9 @@
 
 use super::config::BbbConfig;
 use super::model::{Bbb, LOG_STD_BOUNDS, Parts, Work};
+use crate::agent::Learner;
+use crate::agent::Replay;
 use crate::agent::contract::assert_settings;
-use crate::agent::replay::Replay;
-use crate::agent::wrapper::RewardModel;
 use crate::math::nn::gradient_check::check_gradient;
 use crate::math::nn::{Input, Normals};
 use crate::model::training::minibatch::{Contexts, Gathering, Minibatch};
@@ -29,7 +29,7 @@ fn batch(shape: Shape, n_rows: usize, density: f64) -> Minibatch<Contexts> {
         let context = context(shape.n_features, density, round);
         let reward = Seed::new(4).stream("test", round).normal();
         let action = round as usize % shape.n_actions;
-        replay.push(&Outcome { round, context: &context, action, reward });
+        replay.push(&Outcome::new(round, &context, action, reward));
     }
     let gathering =
         Gathering { n_rows, n_features: shape.n_features, n_more_lines: 0, scale: RewardScale::AS_GIVEN };
@@ -89,8 +89,8 @@ fn a_policy_loaded_among_contexts_mostly_alike_learns_the_same_to_the_bit() {
             let density = if (30..60).contains(&round) { 0.9 } else { 0.05 };
             let context = context(shape.n_features, density, round);
             let mut rng = Seed::new(10).stream("problem", round);
-            let action = policy.choose(Request { round, context: &context }).unwrap().action;
-            policy.learn(Outcome { round, context: &context, action, reward: rng.normal() }).unwrap();
+            let action = policy.choose(Request::new(round, &context)).unwrap().action;
+            policy.learn(Outcome::new(round, &context, action, rng.normal())).unwrap();
         }
     };
     for saved_after in [22, 33, 47, 66] {
@@ -133,22 +133,25 @@ fn a_linear_net_finds_the_best_independent_gaussians() {
         let action = usize::from(round % 4 == 0);
         let mean = if action == 0 { 0.5 * a - b + 0.3 } else { 0.2 * c - 0.4 * a };
         let reward = mean + 0.5 * rng.normal();
-        let outcome = Outcome { round: round as u64, context: &context, action, reward };
+        let outcome = Outcome::new(round as u64, &context, action, reward);
         model.observe(&outcome);
         replay.push(&outcome);
         rows[action].push([a, b, c, 1.0, reward]);
     }
     const ROUNDS: u64 = 120;
-    let mut average = vec![0.0_f64; model.parameters.len()];
+    let mut average = vec![0.0_f64; model.net.parameters.len()];
     for round in 0..ROUNDS {
         let report = model.fit(&replay, &mut Seed::new(3).stream("fit", round)).unwrap();
         assert_eq!(report.interventions, 0);
         if round >= ROUNDS / 2 {
             let weight = 2.0 / ROUNDS as f64;
-            average.iter_mut().zip(&model.parameters).for_each(|(sum, &p)| *sum += weight * f64::from(p));
+            average
+                .iter_mut()
+                .zip(&*model.net.parameters)
+                .for_each(|(sum, &p)| *sum += weight * f64::from(p));
         }
     }
-    let layer = &model.parts.net.layers()[0];
+    let layer = &model.net.parts.net.layers()[0];
     for (action, rows) in rows.iter().enumerate() {
         // The normal equations of means and bias, solved by elimination.
         let mut system = [[0.0; 5]; 4];
@@ -191,11 +194,11 @@ fn play_a_jump(text: &str, seed: u64) -> ([usize; 3], [f64; 3]) {
     for round in 0..2000 {
         let mut rng = Seed::new(4).stream("problem", round);
         let context: Vec<f32> = (0..4).map(|_| rng.normal() as f32).collect();
-        let action = policy.choose(Request { round, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(round, &context)).unwrap().action;
         let size = if round < 500 { 1.0 } else { 1e6 };
         // Action 2 is the best by far for every context.
         let reward = size * (action as f64 + 0.1 * rng.normal());
-        policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+        policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
         counts[action] += 1;
         sums[action] += reward;
         last_counts[action] += usize::from(round >= 1500);
@@ -224,7 +227,7 @@ fn with_scaled_rewards_the_action_is_played_that_was_the_best_in_all_of_the_repl
     let mut played = [false; 3];
     for seed in [1, 2, 3, 7] {
         let (counts, means) = play_a_jump("bbb[reward_scaling=on,batch_size=64,minibatches=40]", seed);
-        let best = crate::agent::wrapper::highest(&means).unwrap();
+        let best = crate::agent::highest(&means).unwrap();
         assert!(counts[best] > 400, "seed {seed}: {counts:?}, {means:?}");
         played[best] = true;
     }
@@ -245,15 +248,15 @@ fn standard_deviations_are_held_within_their_bounds_and_counted() {
     let mut model = Bbb::new(&config, shape, Seed::new(1));
     let mut replay = Replay::new(shape.n_features, None);
     for round in 0..50 {
-        let outcome = Outcome { round, context: &[0.1, -0.2, 0.3], action: 0, reward: 1.0 };
+        let outcome = Outcome::new(round, &[0.1, -0.2, 0.3], 0, 1.0);
         model.observe(&outcome);
         replay.push(&outcome);
     }
     let report = model.fit(&replay, &mut Seed::new(3).stream("fit", 0)).unwrap();
     assert!(report.interventions > 0);
     let (low, high) = LOG_STD_BOUNDS;
-    for layer in model.parts.net.layers() {
-        assert!(model.parameters[layer.log_stds()].iter().all(|log_std| (low..=high).contains(log_std)));
+    for layer in model.net.parts.net.layers() {
+        assert!(model.net.parameters[layer.log_stds()].iter().all(|log_std| (low..=high).contains(log_std)));
     }
 }
 
@@ -268,7 +271,7 @@ fn a_breakdown_says_in_which_layer_and_round() {
             let mut context = vec![0.0; n_features];
             // Squares of such features are beyond what a single number can hold.
             context[..2].copy_from_slice(&[1e30 * (1.0 + round as f32), 1.0 + round as f32]);
-            policy.learn(Outcome { round, context: &context, action: 0, reward: 1.0 })
+            policy.learn(Outcome::new(round, &context, 0, 1.0))
         };
         (0..2).for_each(|round| assert!(learn(round).is_ok()));
         let error = learn(2).unwrap_err();
@@ -278,7 +281,8 @@ fn a_breakdown_says_in_which_layer_and_round() {
             message.contains("standard deviations of layer 1") && message.contains("round 2"),
             "{message}"
         );
-        let request = Request { round: 100, context: &vec![0.5; n_features] };
+        let context = vec![0.5; n_features];
+        let request = Request::new(100, &context);
         assert_eq!(policy.choose(request).unwrap(), before.choose(request).unwrap());
     }
 }
@@ -292,7 +296,7 @@ fn contexts_that_are_no_numbers_are_named_among_zeros() {
         let config = BbbConfig { layers: Layers(vec![4]), batch_size: 8, ..BbbConfig::default() };
         let mut model = Bbb::new(&config, Shape::new(100, 2), Seed::new(1));
         let mut replay = Replay::new(100, None);
-        let outcome = Outcome { round: 0, context: &context, action: 0, reward: 1.0 };
+        let outcome = Outcome::new(0, &context, 0, 1.0);
         model.observe(&outcome);
         replay.push(&outcome);
         let breakdown = model.fit(&replay, &mut Seed::new(3).stream("fit", 0)).unwrap_err();
@@ -315,7 +319,7 @@ fn defaults_are_the_authors() {
 fn error_of_one_minibatch(reward: f64) -> String {
     let spec: PolicySpec = "bbb[train_every=1,batch_size=8,minibatches=1,layers=4]".parse().unwrap();
     let mut policy = spec.build(Shape::new(2, 2), Seed::new(1)).unwrap();
-    policy.learn(Outcome { round: 0, context: &[0.5, 1.0], action: 0, reward }).unwrap_err().to_string()
+    policy.learn(Outcome::new(0, &[0.5, 1.0], 0, reward)).unwrap_err().to_string()
 }
 
 #[test]
@@ -332,7 +336,7 @@ fn no_decision_is_made_on_an_infinite_reward() {
     let spec: PolicySpec = "bbb[initial_pulls=0,layers=none]".parse().unwrap();
     let policy = spec.build(Shape::new(2, 2), Seed::new(1)).unwrap();
     // Its square overflows, and so the deviation of what is drawn, but not the mean.
-    let error = policy.choose(Request { round: 0, context: &[1e30, 0.0] }).unwrap_err().to_string();
+    let error = policy.choose(Request::new(0, &[1e30, 0.0])).unwrap_err().to_string();
     let found = error.strip_prefix("the drawn reward of action 0 gave ").unwrap();
     assert!(found.trim_start_matches('-').starts_with("inf"), "{error}");
 }
@@ -346,10 +350,10 @@ fn a_long_life_with_jumps_breaks_nothing() {
         for round in 0..20_000 {
             let mut rng = Seed::new(5).stream("problem", round);
             let context: Vec<f32> = (0..4).map(|_| rng.normal() as f32).collect();
-            let action = policy.choose(Request { round, context: &context }).unwrap().action;
+            let action = policy.choose(Request::new(round, &context)).unwrap().action;
             let size = if (round / 700) % 3 == 1 { 1e6 } else { 1.0 };
             let reward = size * (f64::from(context[action]) + rng.normal());
-            let report = policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+            let report = policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
             assert!(report.mean_loss.is_none_or(f64::is_finite), "{text}, round {round}");
         }
     }

@@ -1,9 +1,8 @@
 //! Settings of FBNN.
 
-use crate::agent::wrapper::{Plan, Planned};
 use crate::math::nn::BayesStart;
 use crate::model::gp::prior::PriorSettings;
-use crate::registry::settings::config;
+use crate::registry::settings::{AgentConfig, config};
 use crate::registry::values::{Capacity, Layers, LikelihoodScale};
 
 config! {
@@ -59,14 +58,7 @@ config! {
         prior_minibatches: u32 = 25, Range::from(1.0, 1e6), "our choice: a quarter of its program's";
         /// How many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "its program";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
-    }
-}
-
-impl Planned for FbnnConfig {
-    fn plan(&self) -> Plan {
-        Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 

@@ -5,8 +5,8 @@
 //! are compared at finitely many points, those of a minibatch and random ones. How the density of drawn functions changes there is
 //! not known in closed form; `stein` estimates it from the draws. `objective` is the rest of the loss, [`model`] the training.
 
-pub mod config;
-pub mod model;
+pub(crate) mod config;
+pub(crate) mod model;
 mod objective;
 mod stein;
 #[cfg(test)]
@@ -15,18 +15,18 @@ mod tests;
 use config::FbnnConfig;
 use model::Fbnn;
 
-use crate::registry::registered;
+use crate::registry::Definition;
 
-registered!(
-    FbnnConfig => Fbnn,
-    "fbnn",
-    "Thompson sampling with a net of independent Gaussian weights whose functions are fitted to a Gaussian process' posterior",
-    &[
-        ("1x50", FbnnConfig::default),
-        ("2x50", || FbnnConfig::sized(&[50, 50])),
-        ("3x50", || FbnnConfig::sized(&[50, 50, 50])),
-        ("1x500", || FbnnConfig::sized(&[500])),
-        ("2x500", || FbnnConfig::sized(&[500, 500])),
-        ("3x500", || FbnnConfig::sized(&[500, 500, 500])),
-    ]
-);
+pub(crate) fn definition() -> Definition<FbnnConfig> {
+    let summary = "Thompson sampling with a net of independent Gaussian weights whose functions are fitted to a Gaussian process' posterior";
+    Definition::of::<Fbnn>("fbnn", summary).presets([
+        ("1x50", FbnnConfig::default()),
+        ("2x50", FbnnConfig::sized(&[50, 50])),
+        ("3x50", FbnnConfig::sized(&[50, 50, 50])),
+        ("1x500", FbnnConfig::sized(&[500])),
+        ("2x500", FbnnConfig::sized(&[500, 500])),
+        ("3x500", FbnnConfig::sized(&[500, 500, 500])),
+    ])
+}
+
+buildable!(FbnnConfig => Fbnn);

@@ -1,11 +1,10 @@
 //! How the net is trained and asked.
 
+use std::sync::Arc;
+
 use super::config::FbnnConfig;
 use super::objective::{Net, Terms, Work};
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::{Adam, BayesMlpWork, Normals};
 use crate::model::gp::prior::{Prior, PriorWork};
 use crate::model::training::breakdown::find_breakdown;
@@ -17,21 +16,26 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::{LikelihoodScale, sizes};
 use crate::{Error, Outcome, Rng, Seed, Shape};
 
-/// A net of Gaussian weights, the process that its functions are held to, and how far both are trained.
-///
-/// Rewards are standardized by the mean and deviation of all seen, over all actions.
+/// A net of Gaussian weights, as it decides. Rewards are standardized by the mean and deviation of all seen, over all actions.
 #[derive(Clone, Debug)]
-pub struct Fbnn {
-    config: FbnnConfig,
+pub(crate) struct FunctionalNet {
     shape: Shape,
-    pub(super) net: Net,
-    pub(super) parameters: Vec<f32>,
+    pub(super) net: Arc<Net>,
+    pub(super) parameters: Arc<Vec<f32>>,
     /// Those of the weights, computed from the parameters.
-    variances: Vec<Vec<f32>>,
+    variances: Arc<Vec<Vec<f32>>>,
+    /// The mean reward of every action that the prior has.
+    means: Arc<Vec<f64>>,
+    scale: RewardScale,
+}
+
+/// The same, the process that its functions are held to, and how far both are trained.
+#[derive(Clone, Debug)]
+pub(crate) struct Fbnn {
+    config: FbnnConfig,
+    pub(super) functional: FunctionalNet,
     optimizer: Adam,
     prior: Prior,
-    /// The mean reward of every action that the prior has.
-    means: Vec<f64>,
     scaling: RewardScaling,
     /// Room for training; a copy makes its own.
     work: Cache<TrainingWork>,
@@ -67,40 +71,31 @@ impl Fbnn {
         let net = net(config, shape);
         let mut variances = Vec::new();
         net.bayes.variances(&parameters, &mut variances);
-        let means = prior.kernel().means;
-        let config = config.clone();
-        Self {
-            config,
+        let functional = FunctionalNet {
             shape,
-            net,
-            parameters,
-            variances,
-            optimizer,
-            prior,
-            means,
-            scaling,
-            work: Cache::default(),
-        }
-    }
-
-    fn scale(&self) -> RewardScale {
-        self.scaling.scale(true)
+            net: Arc::new(net),
+            parameters: Arc::new(parameters),
+            variances: Arc::new(variances),
+            means: Arc::new(prior.kernel().means),
+            scale: scaling.scale(true),
+        };
+        Self { config: config.clone(), functional, optimizer, prior, scaling, work: Cache::default() }
     }
 
     /// Measurement points: observations of the replay, and random points around them. **Samples.**
     fn gather(&self, replay: &Replay, rng: &mut Rng, work: &mut TrainingWork) {
         let TrainingWork { rows, objective, random_context, box_of_contexts, .. } = work;
         let Work { points, targets, .. } = objective;
-        let scale = self.scale();
+        let FunctionalNet { shape, means, scale, .. } = &self.functional;
         points.clear();
         targets.clear();
         box_of_contexts.clear();
-        box_of_contexts.resize(self.shape.n_features, (f32::INFINITY, f32::NEG_INFINITY));
+        box_of_contexts.resize(shape.n_features, (f32::INFINITY, f32::NEG_INFINITY));
         for &row in rows.draw(self.config.batch_size as usize, rng) {
             let observation = replay.get(row);
             points.push(observation.context, observation.action);
             let reward = (observation.reward - scale.mean) / scale.std;
-            targets.push(reward - self.means[observation.action]);
+            targets.push(reward - means[observation.action]);
             for ((low, high), &value) in box_of_contexts.iter_mut().zip(observation.context) {
                 (*low, *high) = (low.min(value), high.max(value));
             }
@@ -111,7 +106,7 @@ impl Fbnn {
                 let (low, high) = (f64::from(low), f64::from(high));
                 (low + (high - low) * (2.0 * rng.uniform() - 0.5)) as f32
             }));
-            points.push(random_context, rng.below(self.shape.n_actions));
+            points.push(random_context, rng.below(shape.n_actions));
         }
     }
 
@@ -119,10 +114,12 @@ impl Fbnn {
     fn step(&mut self, work: &mut Work) -> u64 {
         let limit = self.config.max_gradient as f32;
         hold(&mut work.gradients, -limit, limit);
-        self.optimizer.step(&mut self.parameters, &mut work.gradients);
+        let FunctionalNet { net, parameters, .. } = &mut self.functional;
+        let parameters = Arc::make_mut(parameters);
+        self.optimizer.step(parameters, &mut work.gradients);
         let (low, high) = LOG_STD_BOUNDS;
-        let layers = self.net.bayes.layers().iter();
-        layers.map(|layer| u64::from(hold(&mut self.parameters[layer.log_stds()], low, high))).sum()
+        let layers = net.bayes.layers().iter();
+        layers.map(|layer| u64::from(hold(&mut parameters[layer.log_stds()], low, high))).sum()
     }
 }
 
@@ -130,20 +127,7 @@ fn net(config: &FbnnConfig, shape: Shape) -> Net {
     Net::new(&sizes(shape.n_features, &config.layers, shape.n_actions))
 }
 
-impl RewardModel for Fbnn {
-    type Config = FbnnConfig;
-
-    fn new(config: &FbnnConfig, shape: Shape, seed: Seed) -> Self {
-        let rng = &mut seed.stream("init", 0);
-        let net = net(config, shape);
-        let mut parameters = vec![0.0; net.n_parameters];
-        net.bayes.initialize(&mut parameters, config.start(), rng);
-        parameters[net.noise] = config.initial_noise as f32;
-        let optimizer = Adam::new(net.n_parameters, config.learning_rate as f32);
-        let prior = Prior::new(config.prior(), shape, rng);
-        Self::assemble(config, shape, parameters, optimizer, prior, RewardScaling::default())
-    }
-
+impl Decider for FunctionalNet {
     /// Draws each layer's sums rather than its weights, as BBB does: for one context that has exactly the distribution of a net
     /// drawn whole. Contexts are drawn for independently.
     fn draw(
@@ -158,30 +142,55 @@ impl RewardModel for Fbnn {
         let normals = &mut Normals::new(rng);
         let input = work.contexts.input();
         self.net.bayes.forward(&self.parameters, &self.variances, input, 0.0, normals, &mut work.net);
-        let scale = self.scale();
+        let scale = self.scale;
         scale.read_rewards(work.net.output(), rewards);
         for rewards in rewards.chunks_exact_mut(self.shape.n_actions) {
-            for (reward, mean) in rewards.iter_mut().zip(&self.means) {
+            for (reward, mean) in rewards.iter_mut().zip(&*self.means) {
                 *reward += scale.std * mean;
             }
         }
         Ok(())
     }
+}
+
+impl Learner for Fbnn {
+    type Config = FbnnConfig;
+    type Decider = FunctionalNet;
+
+    fn plan(config: &FbnnConfig) -> Plan {
+        Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+    }
+
+    fn new(config: &FbnnConfig, shape: Shape, seed: Seed) -> Self {
+        let rng = &mut seed.stream("init", 0);
+        let net = net(config, shape);
+        let mut parameters = vec![0.0; net.n_parameters];
+        net.bayes.initialize(&mut parameters, config.start(), rng);
+        parameters[net.noise] = config.initial_noise as f32;
+        let optimizer = Adam::new(net.n_parameters, config.learning_rate as f32);
+        let prior = Prior::new(config.prior(), shape, rng);
+        Self::assemble(config, shape, parameters, optimizer, prior, RewardScaling::default())
+    }
+
+    fn decider(&self) -> &FunctionalNet {
+        &self.functional
+    }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         self.scaling.observe(outcome.reward);
+        self.functional.scale = self.scaling.scale(true);
     }
 
     /// The prior first, then the net.
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
-        self.prior.fit(replay, self.scale(), rng, &mut work.prior)?;
+        self.prior.fit(replay, self.functional.scale, rng, &mut work.prior)?;
         let kernel = self.prior.kernel();
-        self.means.clone_from(&kernel.means);
+        Arc::make_mut(&mut self.functional.means).clone_from(&kernel.means);
 
         work.rows.prepare(replay.len());
         work.objective.gradients.clear();
-        work.objective.gradients.resize(self.parameters.len(), 0.0);
+        work.objective.gradients.resize(self.functional.parameters.len(), 0.0);
         let mut normals = Normals::new(rng);
         let minibatches = self.config.minibatches;
         let (mut total, mut interventions) = (0.0, work.prior.evidence.take_held());
@@ -198,27 +207,28 @@ impl RewardModel for Fbnn {
                 eigen_mass: self.config.eigen_mass,
                 kl_weight: 1.0 / n_counted as f64,
             };
-            interventions += self.net.set_prior(&kernel, terms, objective);
-            let (loss, is_estimated) = self.net.loss(&self.parameters, terms, &mut normals, objective);
+            let FunctionalNet { net, parameters, .. } = &self.functional;
+            interventions += net.set_prior(&kernel, terms, objective);
+            let (loss, is_estimated) = net.loss(parameters, terms, &mut normals, objective);
             if !(loss.is_finite() && is_estimated) {
                 let place = if is_estimated { "the loss" } else { "the spread of drawn functions" };
                 let otherwise = Breakdown { place: place.to_owned(), found: loss };
-                return Err(find_breakdown(self.net.outputs(objective)).unwrap_or(otherwise));
+                return Err(find_breakdown(net.outputs(objective)).unwrap_or(otherwise));
             }
             total += loss;
             interventions += self.step(objective);
         }
-        self.net.bayes.variances(&self.parameters, &mut self.variances);
-        optimized::check("", &self.parameters, &self.optimizer)?;
+        let FunctionalNet { net, parameters, variances, .. } = &mut self.functional;
+        net.bayes.variances(parameters, Arc::make_mut(variances));
+        optimized::check("", parameters, &self.optimizer)?;
         self.work = Cache(Some(work));
-        let mean_loss = Some(total / f64::from(minibatches));
-        Ok(FitReport { minibatches, mean_loss, interventions })
+        Ok(FitReport { interventions, ..FitReport::new(minibatches, total / f64::from(minibatches)) })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);
         self.prior.encode(encoder);
-        optimized::encode(&self.parameters, &self.optimizer, encoder);
+        optimized::encode(&self.functional.parameters, &self.optimizer, encoder);
     }
 
     fn decode(config: &FbnnConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {

@@ -131,9 +131,9 @@ fn play(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> usize {
     let mut n_best = 0;
     for number in rounds {
         let (context, rewards) = round(number);
-        let action = policy.choose(Request { round: number, context: &context }).unwrap().action;
+        let action = policy.choose(Request::new(number, &context)).unwrap().action;
         n_best += usize::from(rewards[action] >= rewards[1 - action]);
-        let outcome = Outcome { round: number, context: &context, action, reward: rewards[action] };
+        let outcome = Outcome::new(number, &context, action, rewards[action]);
         policy.learn(outcome).unwrap();
     }
     n_best
@@ -180,13 +180,13 @@ fn a_breakdown_says_where_and_in_which_round() {
     let before = policy.snapshot();
     let mut learn = |round: u64| {
         let context = [3e38 * if round == 1 { 1.0 } else { -1.0 }, 3e38];
-        policy.learn(Outcome { round, context: &context, action: 0, reward: 1.0 + round as f64 })
+        policy.learn(Outcome::new(round, &context, 0, 1.0 + round as f64))
     };
     (0..2).for_each(|round| assert!(learn(round).is_ok()));
     let error = learn(2).unwrap_err();
     assert!(error.is_numeric());
     assert!(error.to_string().contains("round 2"), "{error}");
-    let request = Request { round: 100, context: &[0.5, 0.5] };
+    let request = Request::new(100, &[0.5, 0.5]);
     assert_eq!(policy.choose(request).unwrap(), before.choose(request).unwrap());
 }
 
@@ -199,8 +199,7 @@ fn the_scale_of_the_likelihood_matters_once_there_is_more_than_a_minibatch() {
         let mut policy = spec.build(Shape::new(2, 2), Seed::new(1)).unwrap();
         for round in 0..n {
             let context = [(round % 5) as f32, (round % 3) as f32];
-            let outcome =
-                Outcome { round, context: &context, action: round as usize % 2, reward: round as f64 };
+            let outcome = Outcome::new(round, &context, round as usize % 2, round as f64);
             policy.learn(outcome).unwrap();
         }
         policy.sample_rewards(n, &[&[0.5, 1.0]]).unwrap()

@@ -1,7 +1,6 @@
 //! Settings of π-TS-DGF.
 
-use crate::agent::wrapper::{Plan, Planned};
-use crate::registry::settings::{config, words};
+use crate::registry::settings::{AgentConfig, config, words};
 use crate::registry::values::{Capacity, LikelihoodScale};
 
 words! {
@@ -45,14 +44,7 @@ config! {
         minibatches: u32 = 100, Range::from(1.0, 1e6), "authors' program";
         /// How many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "authors' program";
-        /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
-    }
-}
-
-impl Planned for PiTsDgfConfig {
-    fn plan(&self) -> Plan {
-        Plan::trained(self.initial_pulls, self.train_every, self.replay_capacity.0)
+        ..agent: AgentConfig = AgentConfig::default();
     }
 }
 

@@ -22,7 +22,7 @@
 use multiversion::multiversion;
 
 use super::config::{Force, PiTsDgfConfig};
-use crate::agent::wrapper::Breakdown;
+use crate::agent::Breakdown;
 use crate::math::nn::{Panel, add_combined, combine, squared_distances};
 
 /// The settings of the movement.

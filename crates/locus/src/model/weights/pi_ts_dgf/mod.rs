@@ -16,20 +16,22 @@
 //! observations, and steps are relative to the root mean square of past directions, which is the accumulator that the authors' program has
 //! but begins anew at every step. It finds mean and spread of a Gaussian.
 
-pub mod config;
-pub mod flow;
-pub mod model;
+pub(crate) mod config;
+#[allow(unreachable_pub, reason = "benchmarks measure it")]
+pub(crate) mod flow;
+pub(crate) mod model;
 #[cfg(test)]
 mod tests;
 
 use config::PiTsDgfConfig;
 use model::PiTsDgf;
 
-use crate::registry::registered;
+use crate::registry::Definition;
 
-registered!(
-    PiTsDgfConfig => PiTsDgf,
-    "pi-ts-dgf",
-    "Thompson sampling with nets as particles, moved by gradients and a force between them",
-    &[("authors", PiTsDgfConfig::authors), ("stein", PiTsDgfConfig::stein)]
-);
+pub(crate) fn definition() -> Definition<PiTsDgfConfig> {
+    let summary = "Thompson sampling with nets as particles, moved by gradients and a force between them";
+    Definition::of::<PiTsDgf>("pi-ts-dgf", summary)
+        .presets([("authors", PiTsDgfConfig::authors()), ("stein", PiTsDgfConfig::stein())])
+}
+
+buildable!(PiTsDgfConfig => PiTsDgf);

@@ -8,14 +8,13 @@
 //!
 //! with a scale of 1, or of observations over rows of the minibatch.
 
+use std::sync::Arc;
+
 use multiversion::multiversion;
 
 use super::config::PiTsDgfConfig;
 use super::flow::{Flow, FlowWork, Particles};
-use crate::agent::FitReport;
-use crate::agent::replay::Replay;
-use crate::agent::scratch::{Cache, Scratch};
-use crate::agent::wrapper::{Breakdown, RewardModel};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::{LANES, Panel, Stack, StackWork};
 use crate::model::training::minibatch::{Gathering, Minibatch};
 use crate::model::training::reward_scaling::RewardScale;
@@ -23,11 +22,19 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::LikelihoodScale;
 use crate::{Error, Rng, Seed, Shape};
 
+/// The particles as they decide: nets, one of which is drawn for every decision.
+#[derive(Clone, Debug)]
+pub(crate) struct Ensemble {
+    pub(super) stack: Stack,
+    pub(super) nets: Arc<Panel>,
+}
+
 /// The particles, and how they are moved.
 #[derive(Clone, Debug)]
-pub struct PiTsDgf {
-    pub(super) stack: Stack,
+pub(crate) struct PiTsDgf {
+    pub(super) ensemble: Ensemble,
     pub(super) flow: Flow,
+    /// Where they are is in `ensemble`, but for the time that they move.
     pub(super) particles: Particles,
     reward_precision: f32,
     prior_precision: f32,
@@ -55,8 +62,8 @@ struct DecisionWork {
 
 impl PiTsDgf {
     fn with_particles(config: &PiTsDgfConfig, stack: Stack, flow: Flow, particles: Particles) -> Self {
-        Self {
-            stack,
+        let mut model = Self {
+            ensemble: Ensemble { stack, nets: Arc::default() },
             flow,
             particles,
             reward_precision: config.reward_precision as f32,
@@ -65,7 +72,19 @@ impl PiTsDgf {
             batch_size: config.batch_size as usize,
             minibatches: config.minibatches,
             work: Cache::default(),
-        }
+        };
+        model.rest();
+        model
+    }
+
+    /// Begins a movement: the particles are no longer what decides.
+    pub(super) fn set_out(&mut self) {
+        self.particles.current = Arc::unwrap_or_clone(std::mem::take(&mut self.ensemble.nets));
+    }
+
+    /// Ends a movement: the particles decide.
+    pub(super) fn rest(&mut self) {
+        self.ensemble.nets = Arc::new(std::mem::take(&mut self.particles.current));
     }
 
     /// The gradients of every particle's log posterior, into `work.flow`; minus the log posteriors' mean.
@@ -76,10 +95,10 @@ impl PiTsDgf {
             LikelihoodScale::All => n_observed as f32 / batch.rewards.len() as f32,
         };
         let weight = self.reward_precision * scale;
-        self.flow.prepare(self.stack.n_parameters(), flow);
-        self.stack.read(self.particles.current.all(), stack);
+        self.flow.prepare(self.ensemble.stack.n_parameters(), flow);
+        self.ensemble.stack.read(self.particles.current.all(), stack);
         let mut squared_errors = 0.0;
-        self.stack.add_gradients(&batch.inputs, &batch.actions, stack, |row, rewards| {
+        self.ensemble.stack.add_gradients(&batch.inputs, &batch.actions, stack, |row, rewards| {
             let reward = batch.rewards[row];
             let mut row_errors = 0.0;
             for place in rewards {
@@ -89,20 +108,20 @@ impl PiTsDgf {
             }
             squared_errors += f64::from(row_errors);
         });
-        self.stack.write_gradients(stack, flow.gradients.all_mut());
+        self.ensemble.stack.write_gradients(stack, flow.gradients.all_mut());
         let mut squares = 0.0;
-        for particle in 0..self.stack.n_nets {
+        for particle in 0..self.ensemble.stack.n_nets {
             let (theta, gradient) =
                 (self.particles.current.line(particle), flow.gradients.line_mut(particle));
             squares += f64::from(add_prior(gradient, theta, self.prior_precision));
         }
         let sum = f64::from(weight) * squared_errors + f64::from(self.prior_precision) * squares;
-        0.5 * sum / self.stack.n_nets as f64
+        0.5 * sum / self.ensemble.stack.n_nets as f64
     }
 
     /// Where a loss that is not finite arose: every particle is asked again, row by row.
     fn find_breakdown(&self, loss: f64, batch: &Minibatch) -> Breakdown {
-        let Stack { n_nets, n_in, n_hidden, n_out } = self.stack;
+        let Stack { n_nets, n_in, n_hidden, n_out } = self.ensemble.stack;
         let (mut context, mut hidden, mut outputs) = (vec![0.0; n_in], vec![0.0; n_hidden], vec![0.0; n_out]);
         let first = |values: &[f32]| values.iter().copied().find(|value| !value.is_finite());
         for particle in 0..n_nets {
@@ -116,7 +135,7 @@ impl PiTsDgf {
             }
             for (row, (&action, reward)) in batch.actions.iter().zip(&batch.rewards).enumerate() {
                 context.iter_mut().enumerate().for_each(|(i, place)| *place = batch.inputs.line(i)[row]);
-                self.stack.forward_one(net, &context, &mut hidden, &mut outputs);
+                self.ensemble.stack.forward_one(net, &context, &mut hidden, &mut outputs);
                 if let Some(found) = first(&hidden) {
                     return broken("the hidden layer", found);
                 }
@@ -159,17 +178,7 @@ fn stack(config: &PiTsDgfConfig, shape: Shape) -> Stack {
     }
 }
 
-impl RewardModel for PiTsDgf {
-    type Config = PiTsDgfConfig;
-
-    fn new(config: &PiTsDgfConfig, shape: Shape, seed: Seed) -> Self {
-        let (stack, flow) = (stack(config, shape), Flow::new(config));
-        let mut nets = Panel::new(stack.n_nets, stack.n_parameters());
-        let mut rng = seed.stream("init", 0);
-        (0..stack.n_nets).for_each(|net| stack.initialize(nets.line_mut(net), &mut rng));
-        Self::with_particles(config, stack, flow, flow.particles(nets))
-    }
-
+impl Decider for Ensemble {
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -182,7 +191,7 @@ impl RewardModel for PiTsDgf {
         hidden.resize(n_hidden, 0.0);
         outputs.resize(n_out, 0.0);
         for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_out)) {
-            let net = self.particles.current.line(rng.below(n_nets));
+            let net = self.nets.line(rng.below(n_nets));
             self.stack.forward_one(net, context, hidden, outputs);
             for (reward, output) in rewards.iter_mut().zip(&*outputs) {
                 *reward = f64::from(*output);
@@ -190,15 +199,37 @@ impl RewardModel for PiTsDgf {
         }
         Ok(())
     }
+}
+
+impl Learner for PiTsDgf {
+    type Config = PiTsDgfConfig;
+    type Decider = Ensemble;
+
+    fn plan(config: &PiTsDgfConfig) -> Plan {
+        Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+    }
+
+    fn new(config: &PiTsDgfConfig, shape: Shape, seed: Seed) -> Self {
+        let (stack, flow) = (stack(config, shape), Flow::new(config));
+        let mut nets = Panel::new(stack.n_nets, stack.n_parameters());
+        let mut rng = seed.stream("init", 0);
+        (0..stack.n_nets).for_each(|net| stack.initialize(nets.line_mut(net), &mut rng));
+        Self::with_particles(config, stack, flow, flow.particles(nets))
+    }
+
+    fn decider(&self) -> &Ensemble {
+        &self.ensemble
+    }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
         let gathering = Gathering {
             n_rows: self.batch_size,
-            n_features: self.stack.n_in,
+            n_features: self.ensemble.stack.n_in,
             n_more_lines: 0,
             scale: RewardScale::AS_GIVEN,
         };
+        self.set_out();
         let (mut total, mut interventions) = (0.0, 0);
         for _ in 0..self.minibatches {
             work.batch.gather(replay, rng, gathering);
@@ -209,15 +240,16 @@ impl RewardModel for PiTsDgf {
             total += loss;
             interventions += self.flow.step(&mut self.particles, &mut work.flow)?;
         }
+        self.rest();
         self.work = Cache(Some(work));
-        let mean_loss = Some(total / f64::from(self.minibatches));
-        Ok(FitReport { minibatches: self.minibatches, mean_loss, interventions })
+        let mean_loss = total / f64::from(self.minibatches);
+        Ok(FitReport { interventions, ..FitReport::new(self.minibatches, mean_loss) })
     }
 
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.particles.n_steps);
-        let Particles { current, previous, squares, .. } = &self.particles;
-        for panel in [current, previous, squares] {
+        let Particles { previous, squares, .. } = &self.particles;
+        for panel in [&*self.ensemble.nets, previous, squares] {
             panel.all().iter().for_each(|line| encoder.f32s(line));
         }
     }

@@ -3,8 +3,8 @@
 use super::config::{Force, PiTsDgfConfig};
 use super::flow::{Flow, FlowWork, Particles};
 use super::model::{PiTsDgf, Work};
+use crate::agent::Learner;
 use crate::agent::contract::assert_settings;
-use crate::agent::wrapper::RewardModel;
 use crate::math::nn::Panel;
 use crate::model::training::minibatch::Minibatch;
 use crate::{Outcome, Policy, PolicySpec, Request, Seed, Shape, load};
@@ -217,7 +217,8 @@ fn check_gradients(n_rows: usize) {
     let all = PiTsDgfConfig { particles: 4, hidden_units: 5, prior_precision: 0.3, ..all };
     // Of a minibatch alone: minus the sum of squared errors. Of 15 observations, of which n are drawn: 15/n as much.
     for (config, weight) in [(small, 1.0), (all, 0.75 * 15.0 / n_rows as f64)] {
-        let model = PiTsDgf::new(&config, shape, Seed::new(4));
+        let mut model = PiTsDgf::new(&config, shape, Seed::new(4));
+        model.set_out();
         let mut rng = Seed::new(5).stream("test", 0);
         let mut inputs = Panel::default();
         inputs.reshape_padded(shape.n_features, n_rows);
@@ -289,10 +290,10 @@ fn rewards_that_jump_to_a_million_break_nothing() {
         for round in 0..400_u64 {
             let mut rng = Seed::new(8).stream("problem", round);
             let context = [0; 3].map(|_| rng.normal() as f32);
-            let action = policy.choose(Request { round, context: &context }).unwrap().action;
+            let action = policy.choose(Request::new(round, &context)).unwrap().action;
             let size = if (150..160).contains(&round) || round > 300 { 1e6 } else { 1.0 };
             let reward = size * (f64::from(context[action]) + rng.normal());
-            let report = policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+            let report = policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
             assert!(report.mean_loss.is_none_or(f64::is_finite), "{preset}, round {round}");
         }
     }
@@ -311,7 +312,7 @@ fn a_loaded_policy_learns_the_same_to_the_bit() {
                 let mut rng = Seed::new(10).stream("problem", round);
                 let context = [0; 3].map(|_| rng.normal() as f32);
                 let action = rng.below(2);
-                policy.learn(Outcome { round, context: &context, action, reward: rng.normal() }).unwrap();
+                policy.learn(Outcome::new(round, &context, action, rng.normal())).unwrap();
             }
         };
         learn(&mut *policy, 0..14);
@@ -355,10 +356,10 @@ fn a_long_life_with_jumps_breaks_nothing() {
         for round in 0..20_000 {
             let mut rng = Seed::new(8).stream("problem", round);
             let context = [0; 3].map(|_| rng.normal() as f32);
-            let action = policy.choose(Request { round, context: &context }).unwrap().action;
+            let action = policy.choose(Request::new(round, &context)).unwrap().action;
             let size = if (round / 700) % 3 == 1 { 1e6 } else { 1.0 };
             let reward = size * (f64::from(context[action]) + rng.normal());
-            let report = policy.learn(Outcome { round, context: &context, action, reward }).unwrap();
+            let report = policy.learn(Outcome::new(round, &context, action, reward)).unwrap();
             assert!(report.mean_loss.is_none_or(f64::is_finite), "{preset}, round {round}");
         }
     }
@@ -376,10 +377,10 @@ fn a_breakdown_says_in_which_particle_and_layer() {
         (0.1, 1e30, "the squared error of particle 0 gave inf"),
     ] {
         let context = [feature; 20];
-        let error = policy().learn(Outcome { round: 0, context: &context, action: 0, reward }).unwrap_err();
+        let error = policy().learn(Outcome::new(0, &context, 0, reward)).unwrap_err();
         assert!(error.to_string().starts_with(place), "{error}");
     }
-    let choice = policy().choose(Request { round: 0, context: &[f32::MAX; 20] });
+    let choice = policy().choose(Request::new(0, &[f32::MAX; 20]));
     assert!(choice.unwrap_err().to_string().starts_with("the drawn reward of action "));
 }
 

@@ -1,0 +1,31 @@
+//! How a policy behaves around its learner.
+
+use crate::registry::settings::AgentConfig;
+
+/// How a policy behaves around its [`Learner`](crate::Learner): initial pulls, and when it trains on what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub(crate) agent: AgentConfig,
+    pub(crate) training: Option<Training>,
+}
+
+impl Plan {
+    /// A model that learns from each outcome at once. No replay is kept.
+    pub fn untrained(agent: &AgentConfig) -> Self {
+        Self { agent: agent.clone(), training: None }
+    }
+
+    /// A model that is trained every so many outcomes (at least 1), on the last `replay_capacity` of them or on all.
+    pub fn trained(agent: &AgentConfig, every: u32, replay_capacity: Option<usize>) -> Self {
+        Self { agent: agent.clone(), training: Some(Training { every: every.max(1), replay_capacity }) }
+    }
+}
+
+/// When a model is trained, and on what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Training {
+    /// Outcomes from one round of training to the next.
+    pub(crate) every: u32,
+    /// How many of the last observations are kept to train on; `None` keeps all.
+    pub(crate) replay_capacity: Option<usize>,
+}

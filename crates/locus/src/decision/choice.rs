@@ -1,0 +1,38 @@
+//! A decision, and how probable it was.
+
+/// A decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Choice {
+    /// The chosen action, `0..n_actions`.
+    pub action: usize,
+    /// How probable this action was.
+    pub propensity: Propensity,
+}
+
+impl Choice {
+    /// This action, with an unknown propensity.
+    pub const fn new(action: usize) -> Self {
+        Self { action, propensity: Propensity::Unknown }
+    }
+
+    /// The same action, which was chosen with this probability.
+    pub const fn with_propensity(self, probability: f64) -> Self {
+        Self { propensity: Propensity::Exact(probability), ..self }
+    }
+
+    /// An action that had to be chosen.
+    pub(crate) const fn certain(action: usize) -> Self {
+        Self::new(action).with_propensity(1.0)
+    }
+}
+
+/// How probable the chosen action was, as off-policy evaluation needs to know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Propensity {
+    /// Known in closed form.
+    Exact(f64),
+    /// Unknown: the probability that a posterior sample favors this action has no closed form, and was not estimated.
+    Unknown,
+}

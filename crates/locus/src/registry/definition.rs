@@ -1,0 +1,247 @@
+//! A policy as the registry knows it: its id, its presets and settings, and how it is built and loaded.
+
+use std::sync::Arc;
+
+use super::Identity;
+use super::save::Decoder;
+use super::settings::{Config, Field};
+use super::spec::{PolicySpec, PolicyText};
+use crate::agent::{Agent, Learner, Policy};
+use crate::error::Kind;
+use crate::{Error, Seed, Shape};
+
+/// A policy, or why there is none.
+type Built = Result<Box<dyn Policy>, Error>;
+
+/// A policy whose settings are a `C`, to be put into a [`Registry`](crate::Registry).
+#[derive(Clone, Debug)]
+pub struct Definition<C: Config> {
+    id: &'static str,
+    summary: &'static str,
+    /// The first is the default.
+    presets: Vec<(&'static str, C)>,
+    removed: Removed,
+    build: fn(&C, Identity) -> Built,
+    load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
+}
+
+/// What earlier versions had, and saved files and records may still name.
+#[derive(Clone, Copy, Debug, Default)]
+struct Removed {
+    /// Key and old default.
+    settings: &'static [(&'static str, &'static str)],
+    presets: &'static [&'static str],
+}
+
+impl<C: Config> Definition<C> {
+    /// The policy around a learner, called `id`; `summary` says in one line what it does. Its one preset is called `default`.
+    pub fn of<L: Learner<Config = C>>(id: &'static str, summary: &'static str) -> Self {
+        Self::custom(id, summary, Agent::<L>::boxed, Agent::<L>::load)
+    }
+
+    /// A policy that is no learner in an agent.
+    pub(crate) fn custom(
+        id: &'static str,
+        summary: &'static str,
+        build: fn(&C, Identity) -> Built,
+        load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
+    ) -> Self {
+        let presets = vec![("default", C::default())];
+        Self { id, summary, presets, removed: Removed::default(), build, load }
+    }
+
+    /// The same with these presets, each a name and its settings; the first is the default.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    pub fn presets(mut self, presets: impl IntoIterator<Item = (&'static str, C)>) -> Self {
+        self.presets = presets.into_iter().collect();
+        assert!(!self.presets.is_empty(), "policy `{}` needs a preset", self.id);
+        self
+    }
+
+    /// The same, where earlier versions had these settings, with these defaults, and these presets.
+    #[must_use]
+    pub(crate) fn removed(
+        mut self,
+        settings: &'static [(&'static str, &'static str)],
+        presets: &'static [&'static str],
+    ) -> Self {
+        self.removed = Removed { settings, presets };
+        self
+    }
+
+    pub(crate) fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// The spec of these settings. Fails at the first that lies out of its range.
+    pub(crate) fn spec(self, config: &C) -> Result<PolicySpec, Error> {
+        let mut wrong = None;
+        config.for_each(&mut |field, value| {
+            if wrong.is_none() && !field.range.contains(value.magnitude()) {
+                wrong = Some(self.invalid(field, value.format(), field.expected(value)));
+            }
+        });
+        match wrong {
+            Some(error) => Err(error),
+            None => Ok(Arc::new(self).describe(0, config.clone())),
+        }
+    }
+
+    fn preset(&self, name: Option<&str>) -> Result<usize, Error> {
+        let Some(name) = name else { return Ok(0) };
+        self.presets.iter().position(|(preset, _)| *preset == name).ok_or_else(|| {
+            if self.removed.presets.contains(&name) {
+                return self.was_removed(format!("the preset `{name}`"));
+            }
+            let known: Vec<&str> = self.presets.iter().map(|(name, _)| *name).collect();
+            let (id, preset) = (self.id.to_owned(), name.to_owned());
+            Kind::UnknownPreset { id, preset, known: known.join(", ") }.into()
+        })
+    }
+
+    /// Sets one setting from text; `is_recorded` says that an earlier version may have written it.
+    fn set(&self, config: &mut C, key: &str, text: &str, is_recorded: bool) -> Result<(), Error> {
+        let mut result = None;
+        let mut keys = Vec::new();
+        config.for_each_mut(&mut |field, value| {
+            keys.push(field.key);
+            if field.key == key {
+                let is_valid = value.parse(text) && field.range.contains(value.magnitude());
+                result = Some(match is_valid {
+                    true => Ok(()),
+                    false => Err(self.invalid(field, text.to_owned(), field.expected(value))),
+                });
+            }
+        });
+        if let Some(result) = result {
+            return result;
+        }
+        match self.removed.settings.iter().find(|(removed, _)| *removed == key) {
+            Some((_, old_default)) if is_recorded && text == *old_default => Ok(()),
+            Some(_) => Err(self.was_removed(format!("the setting `{key}={text}`"))),
+            None => {
+                let known = if keys.is_empty() { "no settings".to_owned() } else { keys.join(", ") };
+                Err(Kind::UnknownKey { id: self.id.to_owned(), key: key.to_owned(), known }.into())
+            }
+        }
+    }
+
+    fn describe(self: Arc<Self>, preset: usize, config: C) -> PolicySpec {
+        let (name, base) = &self.presets[preset];
+        let settings = texts(&config).into_iter().zip(texts(base));
+        let settings = settings.map(|((key, value), (_, base))| (key, value == base, value)).collect();
+        PolicySpec::new(Arc::clone(&self) as Arc<dyn Entry>, name, settings, Arc::new(config))
+    }
+
+    fn invalid(&self, field: &Field, value: String, expected: String) -> Error {
+        Kind::InvalidSetting { id: self.id.to_owned(), key: field.key.to_owned(), value, expected }.into()
+    }
+
+    fn was_removed(&self, what: String) -> Error {
+        Kind::Removed { id: self.id.to_owned(), what }.into()
+    }
+}
+
+/// Key and value of every setting.
+fn texts(config: &impl Config) -> Vec<(&'static str, String)> {
+    let mut texts = Vec::new();
+    config.for_each(&mut |field, value| texts.push((field.key, value.format())));
+    texts
+}
+
+/// A policy in a registry, whatever the type of its settings.
+pub(crate) trait Entry: Send + Sync {
+    fn id(&self) -> &'static str;
+
+    fn default_preset(&self) -> &'static str;
+
+    fn info(&self) -> PolicyInfo;
+
+    /// Checks preset and settings; `is_recorded` says that an earlier version may have written them.
+    fn resolve(self: Arc<Self>, text: &PolicyText<'_>, is_recorded: bool) -> Result<PolicySpec, Error>;
+
+    fn build(&self, spec: &PolicySpec, shape: Shape, seed: Seed) -> Built;
+
+    fn load(&self, spec: &PolicySpec, shape: Shape, seed: Seed, body: &mut Decoder<'_>) -> Built;
+}
+
+impl<C: Config> Entry for Definition<C> {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn default_preset(&self) -> &'static str {
+        self.presets[0].0
+    }
+
+    fn info(&self) -> PolicyInfo {
+        let mut settings = Vec::new();
+        self.presets[0].1.for_each(&mut |field, value| {
+            settings.push(SettingInfo {
+                key: field.key,
+                doc: field.doc.trim(),
+                expected: field.expected(value),
+                defaults: Vec::new(),
+                source: field.source,
+            });
+        });
+        for (_, config) in &self.presets {
+            for (setting, (_, text)) in settings.iter_mut().zip(texts(config)) {
+                setting.defaults.push(text);
+            }
+        }
+        let presets = self.presets.iter().map(|(name, _)| *name).collect();
+        PolicyInfo { id: self.id, summary: self.summary, presets, settings }
+    }
+
+    fn resolve(self: Arc<Self>, text: &PolicyText<'_>, is_recorded: bool) -> Result<PolicySpec, Error> {
+        let preset = self.preset(text.preset)?;
+        let mut config = self.presets[preset].1.clone();
+        for (key, value) in &text.settings {
+            self.set(&mut config, key, value, is_recorded)?;
+        }
+        Ok(self.describe(preset, config))
+    }
+
+    fn build(&self, spec: &PolicySpec, shape: Shape, seed: Seed) -> Built {
+        (self.build)(spec.config(), Identity { spec: spec.clone(), shape, seed })
+    }
+
+    fn load(&self, spec: &PolicySpec, shape: Shape, seed: Seed, body: &mut Decoder<'_>) -> Built {
+        (self.load)(spec.config(), Identity { spec: spec.clone(), shape, seed }, body)
+    }
+}
+
+/// What there is to know about a policy before it is built.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PolicyInfo {
+    /// Its name in `id[@preset][key=value,…]`.
+    pub id: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Its presets; the first is the default.
+    pub presets: Vec<&'static str>,
+    /// Its settings.
+    pub settings: Vec<SettingInfo>,
+}
+
+/// What there is to know about a setting.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SettingInfo {
+    /// Its name in `key=value`.
+    pub key: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// Type and range, in words.
+    pub expected: String,
+    /// Its value in each preset, in the order of [`PolicyInfo::presets`].
+    pub defaults: Vec<String>,
+    /// Where the default comes from.
+    pub source: &'static str,
+}

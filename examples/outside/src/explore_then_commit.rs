@@ -1,0 +1,112 @@
+//! Explore then commit: uniformly random actions for some rounds, then always the action with the best mean reward.
+
+use std::sync::Arc;
+
+use locus::{
+    AgentConfig, Breakdown, Choice, Decider, Decoder, Definition, Encoder, Error, Learner, Outcome, Plan,
+    Registry, Request, Rng, Scratch, Seed, Shape, highest,
+};
+
+/// Every policy of Locus, and this one.
+pub fn registry() -> Registry {
+    let summary = "Uniformly random actions for some rounds, then the one with the best mean reward";
+    Registry::standard().with(Definition::of::<ExploreThenCommit>("explore-then-commit", summary))
+}
+
+locus::config! {
+    /// Settings of explore-then-commit.
+    pub struct ExploreThenCommitConfig {
+        /// Rounds of uniformly random actions
+        explore_rounds: u32 = 200, Range::from(0.0, 1e6), "our choice";
+        /// How many rewards of 0 every action's mean begins with
+        prior_weight: f64 = 1.0, Range::above(0.0, 1e6), "our choice";
+        ..agent: AgentConfig = AgentConfig::default().initial_pulls(0);
+    }
+}
+
+/// The sum and the number of every action's rewards.
+#[derive(Clone)]
+struct ExploreThenCommit {
+    explore_rounds: u64,
+    actions: Arc<Vec<(f64, f64)>>,
+}
+
+impl Decider for ExploreThenCommit {
+    /// The mean rewards; nothing is drawn.
+    fn draw(
+        &self,
+        _contexts: &[&[f32]],
+        _rng: &mut Rng,
+        _scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        for (reward, (sum, n)) in rewards.iter_mut().zip(self.actions.iter().cycle()) {
+            *reward = sum / n;
+        }
+        Ok(())
+    }
+
+    fn choose(
+        &self,
+        request: Request<'_>,
+        n_actions: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+    ) -> Result<Choice, Breakdown> {
+        if request.round < self.explore_rounds {
+            return Ok(Choice::new(rng.below(n_actions)).with_propensity(1.0 / n_actions as f64));
+        }
+        let mut rewards = vec![0.0; n_actions];
+        self.draw(&[request.context], rng, scratch, &mut rewards)?;
+        Ok(Choice::new(highest(&rewards)?).with_propensity(1.0))
+    }
+}
+
+impl Learner for ExploreThenCommit {
+    type Config = ExploreThenCommitConfig;
+    type Decider = Self;
+
+    fn plan(config: &ExploreThenCommitConfig) -> Plan {
+        Plan::untrained(&config.agent)
+    }
+
+    fn new(config: &ExploreThenCommitConfig, shape: Shape, _seed: Seed) -> Self {
+        let actions = Arc::new(vec![(0.0, config.prior_weight); shape.n_actions]);
+        Self { explore_rounds: config.explore_rounds.into(), actions }
+    }
+
+    fn decider(&self) -> &Self {
+        self
+    }
+
+    fn observe(&mut self, outcome: &Outcome<'_>) {
+        let (sum, n) = &mut Arc::make_mut(&mut self.actions)[outcome.action];
+        *sum += outcome.reward;
+        *n += 1.0;
+    }
+
+    fn encode(&self, encoder: &mut Encoder) {
+        self.actions.iter().for_each(|(sum, n)| encoder.f64s(&[*sum, *n]));
+    }
+
+    fn decode(
+        config: &ExploreThenCommitConfig,
+        shape: Shape,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        let mut actions = Vec::new();
+        for _ in 0..shape.n_actions {
+            actions.push((decoder.f64()?, decoder.f64()?));
+        }
+        Ok(Self { explore_rounds: config.explore_rounds.into(), actions: Arc::new(actions) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn keeps_the_contract_of_policies() {
+        locus::contract::check(&super::registry(), "explore-then-commit");
+        locus::contract::check(&super::registry(), "explore-then-commit[explore_rounds=20,prior_weight=5]");
+    }
+}
