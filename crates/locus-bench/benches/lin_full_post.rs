@@ -9,7 +9,7 @@
 //! - **benchmark**: as the benchmark's program does it: XᵀX from all rows and an explicit inverse for the played
 //!   action, and an eigendecomposition for every draw of every action. It is timed on every 40th round only, and scaled.
 //!
-//! Run with `taskset -c 0 cargo bench -p locus-bench --features rivals --bench lin_full_post`. With `LOCUS_DATA` set the rounds are those of
+//! Run with `taskset -c 0 cargo bench -p locus-bandits-bench --features rivals --bench lin_full_post`. With `LOCUS_DATA` set the rounds are those of
 //! `census-10k`; without, a generated stand-in of the same size.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 

@@ -1,7 +1,7 @@
 //! A run's folder of the paper's size, made up in seconds: what `locus report` is measured on.
 //!
 //! ```console
-//! $ cargo run --release -p locus-bench --example generate_run -- OUT [TRIALS]
+//! $ cargo run --release -p locus-bandits-bench --example generate_run -- OUT [TRIALS]
 //! $ time cargo run --release -- report OUT
 //! ```
 //!

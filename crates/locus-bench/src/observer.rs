@@ -1,7 +1,7 @@
 //! Watching a trial while it runs.
 //!
-//! Events are plain structs of what is known at that moment; a trial that nobody watches makes none of them
-//! up. Watching cannot change a result: an [`Observer`] sees, and has no say.
+//! Events are plain structs of references to what is known at that moment, so making one costs next to nothing, watched or not. Watching
+//! cannot change a result: an [`Observer`] sees, and has no say.
 
 use locus::{Choice, FitReport, Shape};
 

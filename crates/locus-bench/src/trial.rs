@@ -1,7 +1,7 @@
 //! One policy on one sequence: the loop that everything else exists for.
 //!
-//! A trial is named by its [`TrialId`], and all its chance follows from the experiment's seed and that name.
-//! The clock is read here and nowhere else, for the seconds that a policy takes; no result depends on it.
+//! A trial is named by its [`TrialId`], and all its randomness follows from the experiment's seed and that name.
+//! The clock is read for the seconds that a policy takes; no result depends on it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

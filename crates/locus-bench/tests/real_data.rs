@@ -1,7 +1,7 @@
 //! The benchmark's own files, as they are.
 //!
 //! These tests run only where the environment variable `LOCUS_DATA` names a folder with the files (plain, `.gz`
-//! or `.zst`): `LOCUS_DATA=… cargo test -p locus-bench --test real_data`. Otherwise, or where a single file is
+//! or `.zst`): `LOCUS_DATA=… cargo test -p locus-bandits-bench --test real_data`. Otherwise, or where a single file is
 //! missing from the folder, they say so and pass.
 
 // The helpers of tests may unwrap as the tests do.

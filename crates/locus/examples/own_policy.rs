@@ -96,6 +96,6 @@ fn main() -> Result<(), Error> {
     assert!(counts[2] > 800);
     let resumed = registry.load(&policy.save())?;
     assert_eq!(resumed.name(), "blind-gauss[noise_std=0.5]");
-    println!("{}", registry.parse("blind-gauss[noise_std=0]").unwrap_err());
+    println!("{}", registry.parse("blind-gauss[noise_std=0]").expect_err("0 is out of range"));
     Ok(())
 }

