@@ -355,6 +355,25 @@ mod tests {
         assert!(later.extended(first, Path::new("out"), &Registry::standard()).is_err());
     }
 
+    /// `lin-pool` once had a setting `noise`, whose default was `larger`.
+    #[test]
+    fn a_removed_setting_is_no_difference_at_its_old_default_and_an_error_otherwise() {
+        let now = Registry::standard().parse("lin-pool").unwrap().full();
+        let asked = run(1, &[], &[("lin-pool", &now)]);
+        let old = |noise: &str| now.replace('[', &format!("[noise={noise},"));
+        let extended = |recorded: &str| {
+            let first = run(1, &[], &[("lin-pool", recorded)]);
+            first.extended(asked.clone(), Path::new("out"), &Registry::standard())
+        };
+        assert!(extended(&old("larger")).is_ok());
+        let message = extended(&old("own")).unwrap_err().to_string();
+        assert!(message.starts_with("`out` holds trials of a policy that no longer exists: "), "{message}");
+        assert!(message.contains("`noise=own` was removed; the tag `locus-search`"), "{message}");
+        let changed = old("larger").replace("rescale_every=20", "rescale_every=30");
+        let message = extended(&changed).unwrap_err().to_string();
+        assert!(message.contains("trials with `lin-pool` meaning"), "{message}");
+    }
+
     #[test]
     fn sessions_are_told_apart_only_where_they_differ() {
         let mut asked = RunFile::new(1, 10);
