@@ -6,6 +6,7 @@
 //! same policy on other problems, or else of all policies.
 
 use super::UNIFORM;
+use crate::paper::base_id;
 use crate::summary::quantile;
 
 /// Seconds of 2000 steps on a problem with few features, by the policy's id, to the order of magnitude.
@@ -83,7 +84,7 @@ impl Pace {
         let mut kinds = Vec::new();
         let mut n_policies = 0;
         for policy in policies {
-            let id = policy.split(['@', '[', ' ']).next().unwrap_or(policy);
+            let id = base_id(policy);
             let known = GUESSES.iter().find(|(known, _)| *known == id);
             let of_2000_steps = known.map_or(GUESS_OF_OTHERS, |(_, seconds)| *seconds);
             let of_one = of_2000_steps / 2000.0 * steps.max(1) as f64;

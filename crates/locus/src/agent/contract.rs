@@ -104,7 +104,7 @@ fn sealed(body: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A policy that is certain of every choice may do without chance; any other differs by its seed.
+/// A policy that is certain of every choice may be deterministic; any other differs by its seed.
 fn same_seed_same_choices_other_seed_other_choices(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let choices = play(&mut *subject.build(1), 0..150);
@@ -300,7 +300,7 @@ fn extremes_neither_panic_nor_act_on_nan(subject: &Subject<'_>) {
 }
 
 /// Decisions of a policy that knows how probable its choices are: in each of some rounds, with everything learned the same, an action is
-/// chosen as often over 2000 seeds as its propensity says, within five standard deviations. An action may have no chance at all.
+/// chosen as often over 2000 seeds as its propensity says, within five standard deviations. An action may have probability 0.
 fn propensities_are_frequencies(subject: &Subject<'_>) {
     const N: u64 = 2000;
     let spec = &subject.spec;
@@ -487,7 +487,7 @@ mod tests {
         assert_eq!(found, expected.collect(), "{policy}");
     }
 
-    /// Fails unless a decider chooses the action that its draw with the same chance values highest.
+    /// Fails unless a decider chooses the action that its draw with the same random numbers values highest.
     pub(crate) fn assert_winners_are_those_of_draws<D: Decider>(decider: &D, shape: Shape, whose: &str) {
         for round in 0..100 {
             let mut rng = Seed::new(8).stream("test", round);

@@ -69,7 +69,7 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
     fn layers(&self) -> Vec<(String, Range<usize>)>;
 }
 
-/// Where the chance of a forward pass comes from; tests put known numbers here.
+/// Where the random numbers of a forward pass come from; tests put known numbers here.
 pub(crate) trait Noise {
     /// Standard normals for z [H, N].
     fn latent(&mut self, noise: &mut Panel);
