@@ -320,7 +320,7 @@ pub(crate) fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
     let in_handler = Arc::clone(&stop);
     ctrlc::set_handler(move || {
         if in_handler.load(Ordering::Relaxed) {
-            watcher.leave();
+            watcher.finish();
             std::process::exit(i32::from(INTERRUPTED));
         }
         // Said before it is done: once the run knows, the process may end at any moment.

@@ -25,7 +25,6 @@ mod listing;
 mod output;
 mod progress;
 mod report;
-mod screen;
 mod status;
 mod table;
 mod words;

@@ -1,134 +1,110 @@
-//! What a run shows while it goes on: a live view on a terminal, a line per trial elsewhere.
+//! Shows the progress of a run: bars on a terminal, a line per trial elsewhere.
 //!
-//! Trials only note how far they are; a thread of its own draws that a few times a second. So a terminal that is slow, or
-//! stopped with Ctrl-S, holds up nobody.
+//! Trials only update a [`Standing`], and a thread draws it a few times per second. So a terminal that is slow, or paused
+//! with Ctrl-S, does not delay trials; only a trial that fails waits until its error is printed.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::io::{self, IsTerminal};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
 
+use console::Term;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use locus_bench::experiment::{Plan, Progress, Standing};
 use locus_bench::record::TrialRow;
 use locus_bench::trial::TrialId;
 
-use crate::layout::{Paint, frame};
+use crate::layout::bars;
 use crate::output::tell;
-use crate::screen::Screen;
 use crate::words::measured_duration;
 
-/// Between two drawings.
+/// Time between two drawings.
 const TICK: Duration = Duration::from_millis(250);
+/// The length of every bar; its position is the completed fraction of that.
+const LENGTH: f64 = 1000.0;
+
+/// A bar, and a text that indicatif clips to the width of the terminal.
+const LINE: &str = "{bar:8./dim} {wide_msg}";
+/// The same, and then the cursor goes back to the start of the line. At the end of the line, where indicatif leaves it, the
+/// `^C` that a terminal echoes would wrap to the next line, and indicatif would miss the first bar when it clears them.
+const LAST_LINE: &str = "{bar:8./dim} {wide_msg}\x1b[G";
 
 /// Watches a run.
 pub(crate) struct Watcher {
-    /// On a terminal.
-    view: Option<Arc<View>>,
-    /// Trials that ended in this run, and how many there are to run.
+    /// Hidden if standard error is not a terminal, or is one that cannot redraw a line.
+    bars: MultiProgress,
+    /// Set once there is a plan, if the bars are not hidden.
+    view: OnceLock<Arc<View>>,
+    /// Trials that ended in this run, and trials to run.
     counts: Mutex<(usize, usize)>,
 }
 
-/// What is shown on a terminal.
+/// The bars on a terminal, and what they show.
 struct View {
-    screen: Mutex<Screen>,
-    state: Mutex<State>,
-    /// Wakes the thread that draws when the run has ended.
-    ended: Condvar,
-    drawing: Mutex<Option<JoinHandle<()>>>,
-}
-
-#[derive(Default)]
-struct State {
-    /// How far the run is, and when it began.
-    run: Option<(Standing, Instant)>,
-    /// What is to be said above the view.
-    unsaid: Vec<String>,
-    has_ended: bool,
+    /// The run's bar, then one per policy.
+    bars: Vec<ProgressBar>,
+    standing: Mutex<Standing>,
 }
 
 impl Watcher {
     pub(crate) fn new() -> Self {
-        let view = Screen::new().map(|screen| {
-            Arc::new(View {
-                screen: Mutex::new(screen),
-                state: Mutex::default(),
-                ended: Condvar::new(),
-                drawing: Mutex::default(),
-            })
-        });
-        Self { view, counts: Mutex::default() }
+        Self { bars: MultiProgress::new(), view: OnceLock::new(), counts: Mutex::default() }
     }
 
-    /// Says something, above the view if there is one.
+    /// Prints a line to standard error, above the bars if there are any.
     pub(crate) fn say(&self, line: &str) {
-        match &self.view {
-            Some(view) => {
-                let mut screen = locked(&view.screen);
-                let lines = view.lines(&screen).unwrap_or_default();
-                screen.show(&[line.to_owned()], lines);
-            }
+        match self.view.get() {
+            // Not `suspend`, which panics if the terminal is gone.
+            Some(_) => drop(self.bars.println(line)),
             None => tell(line),
         }
     }
 
-    /// Takes the view away, for good.
+    /// Removes the bars for good.
     pub(crate) fn finish(&self) {
-        if let Some(view) = &self.view {
-            view.finish();
-        }
+        self.view.get().iter().flat_map(|view| &view.bars).for_each(ProgressBar::finish_and_clear);
     }
 
-    /// The same at once, for a process that is about to end: whoever is drawing is not waited for.
-    pub(crate) fn leave(&self) {
-        if let Some(view) = &self.view
-            && let Ok(mut screen) = view.screen.try_lock()
-        {
-            screen.clear();
+    fn update(&self, change: impl FnOnce(&mut Standing)) {
+        if let Some(view) = self.view.get() {
+            change(&mut locked(&view.standing));
         }
     }
 }
 
 impl View {
-    /// What to show now; `None` before there is a plan, and after the end.
-    fn lines(&self, screen: &Screen) -> Option<Vec<String>> {
-        let size = screen.size();
-        let state = locked(&self.state);
-        let (standing, begun) = state.run.as_ref().filter(|_| !state.has_ended)?;
-        Some(frame(standing, begun.elapsed().as_secs_f64(), size, &Paint::stderr()))
+    fn new(parent: &MultiProgress, standing: Standing) -> Self {
+        let style = |template: &str| {
+            let style =
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            style.progress_chars("━╸─")
+        };
+        // The last line must not be clipped by indicatif, because it places the cursor.
+        let height = usize::from(Term::stderr().size().0);
+        let n_bars = (1 + standing.policies().len()).min(height.max(1));
+        let bar = |place| {
+            let bar = parent.add(ProgressBar::new(LENGTH as u64));
+            bar.set_style(style(if place + 1 == n_bars { LAST_LINE } else { LINE }));
+            bar
+        };
+        Self { bars: (0..n_bars).map(bar).collect(), standing: Mutex::new(standing) }
     }
 
     fn draw(&self) {
-        let mut screen = locked(&self.screen);
-        if let Some(lines) = self.lines(&screen) {
-            let said = std::mem::take(&mut locked(&self.state).unsaid);
-            screen.show(&said, lines);
+        let elapsed = self.bars[0].elapsed().as_secs_f64();
+        // The lock is released before anything is drawn.
+        let texts = bars(&locked(&self.standing), elapsed);
+        for (bar, (fraction, text)) in self.bars.iter().zip(texts) {
+            bar.set_position((fraction * LENGTH) as u64);
+            bar.set_message(text);
         }
     }
 
-    /// Draws until the run has ended.
+    /// Draws until the bars are removed, or the terminal is gone: what cannot be written would pile up in memory.
     fn keep_drawing(&self) {
-        loop {
+        while !self.bars[0].is_finished() && io::stderr().is_terminal() {
             self.draw();
-            let state = locked(&self.state);
-            let waited = self.ended.wait_timeout_while(state, TICK, |state| !state.has_ended);
-            if waited.unwrap_or_else(PoisonError::into_inner).0.has_ended {
-                return;
-            }
-        }
-    }
-
-    fn finish(&self) {
-        locked(&self.state).has_ended = true;
-        self.ended.notify_all();
-        if let Some(drawing) = locked(&self.drawing).take() {
-            // It cannot panic; if it did, there would be nothing more to draw.
-            let _ = drawing.join();
-        }
-        let said = std::mem::take(&mut locked(&self.state).unsaid);
-        let mut screen = locked(&self.screen);
-        if said.is_empty() {
-            screen.clear();
-        } else {
-            screen.show(&said, Vec::new());
+            thread::sleep(TICK);
         }
     }
 }
@@ -136,22 +112,24 @@ impl View {
 impl Progress for Watcher {
     fn planned(&self, plan: &Plan) {
         locked(&self.counts).1 = plan.missing.len();
-        if let Some(view) = self.view.as_ref().filter(|_| !plan.missing.is_empty()) {
-            locked(&view.state).run = Some((plan.standing.clone(), now()));
-            let drawn = Arc::clone(view);
-            *locked(&view.drawing) = Some(thread::spawn(move || drawn.keep_drawing()));
+        if !self.bars.is_hidden() && !plan.missing.is_empty() {
+            let view = self.view.get_or_init(|| Arc::new(View::new(&self.bars, plan.standing.clone())));
+            view.draw();
+            let view = Arc::clone(view);
+            thread::spawn(move || view.keep_drawing());
         }
     }
 
     fn started(&self, trial: &TrialId) {
-        self.note(|standing| standing.start(trial));
+        self.update(|standing| standing.start(trial));
     }
 
     fn stepped(&self, trial: &TrialId, more_steps: usize) {
-        self.note(|standing| standing.step(trial, more_steps));
+        self.update(|standing| standing.step(trial, more_steps));
     }
 
     fn finished(&self, row: &TrialRow) {
+        self.update(|standing| standing.record(row));
         let line = match &row.outcome {
             Ok(measured) => {
                 let (regret, seconds) = (measured.cumulative_regret, measured_duration(measured.seconds()));
@@ -159,36 +137,17 @@ impl Progress for Watcher {
             }
             Err(error) => format!("{}: failed: {error}", row.id),
         };
-        // Held to the end, so that lines come in the order of their numbers.
+        // Locked until the line is printed, so that lines appear in the order of their numbers.
         let mut counts = locked(&self.counts);
         counts.0 += 1;
-        match &self.view {
-            Some(view) => {
-                self.note(|standing| standing.record(row));
-                if row.outcome.is_err() {
-                    locked(&view.state).unsaid.push(line);
-                }
-            }
+        match self.view.get() {
+            Some(_) if row.outcome.is_err() => self.say(&line),
+            Some(_) => {}
             None => tell(&format!("[{}/{}] {line}", counts.0, counts.1)),
-        }
-    }
-}
-
-impl Watcher {
-    fn note(&self, change: impl FnOnce(&mut Standing)) {
-        if let Some(view) = &self.view
-            && let Some((standing, _)) = &mut locked(&view.state).run
-        {
-            change(standing);
         }
     }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[allow(clippy::disallowed_methods)] // It is shown, and no result depends on it.
-fn now() -> Instant {
-    Instant::now()
 }

@@ -9,9 +9,8 @@ use locus_bench::record::Worker;
 use locus_bench::status::{Status, read_status};
 
 use crate::args::{StatusArgs, StatusFormat};
-use crate::layout::{Paint, grid, list};
+use crate::layout::{grid, list};
 use crate::output::{print, tell};
-use crate::screen::Size;
 use crate::words::{count, short_duration};
 use crate::{FAILED, USAGE};
 
@@ -48,19 +47,16 @@ pub(crate) fn run(args: &StatusArgs) -> Result<u8> {
 
 fn text(status: &Status) -> String {
     let term = Term::stdout();
-    let size = match term.is_term() {
-        true => Size::of(&term),
-        false => Size { width: WIDTH, height: usize::MAX },
+    let (height, width) = match term.is_term() {
+        true => (usize::from(term.size().0), usize::from(term.size().1)),
+        false => (usize::MAX, WIDTH),
     };
-    let (standing, paint) = (&status.standing, Paint::stdout());
+    let standing = &status.standing;
     let mut lines = head(status);
-    let problems: Vec<usize> = (0..standing.problems().len()).collect();
-    let as_grid = || grid(standing, &problems, (false, true), size.width, &paint);
-    let as_list = list(standing, &problems, size.width, &paint);
-    // A grid where a list would scroll away, and whatever there is where the terminal is too narrow for both.
-    let body = match as_list {
-        Some(list) if list.len() + lines.len() < size.height => Some(list),
-        other => as_grid().or(other).or_else(|| list(standing, &problems, WIDTH, &paint)),
+    // A grid if a list would scroll off the screen, and a list that wraps if the terminal is too narrow for both.
+    let body = match list(standing, width) {
+        Some(list) if list.len() + lines.len() < height => Some(list),
+        other => grid(standing, width).or(other).or_else(|| list(standing, WIDTH)),
     };
     lines.extend(body.unwrap_or_default());
     lines.into_iter().map(|line| line + "\n").collect()

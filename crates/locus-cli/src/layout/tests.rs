@@ -1,4 +1,4 @@
-//! Frames for terminals of all sizes.
+//! Lists and grids for terminals of all widths, and the texts of the live view.
 
 use super::*;
 use console::strip_ansi_codes;
@@ -18,10 +18,6 @@ const POLICIES: [&str; 9] = [
 ];
 const PROBLEMS: [&str; 8] =
     ["mushroom", "financial", "statlog", "jester", "wheel", "covertype", "adult", "census-10k"];
-
-fn plain() -> Paint {
-    Paint { bold: Style::new().force_styling(false), dim: Style::new().force_styling(false) }
-}
 
 fn id(standing: &Standing, policy: usize, problem: usize, trial: usize) -> TrialId {
     let (problems, policies) = (standing.problems(), standing.policies());
@@ -72,46 +68,44 @@ fn paper() -> Standing {
     standing
 }
 
-fn drawn(standing: &Standing, width: usize, height: usize) -> Vec<String> {
-    frame(standing, 75.0, Size { width, height }, &plain())
+/// Without colors, which a test that runs on a terminal would have.
+fn plain(lines: Option<Vec<String>>) -> Vec<String> {
+    lines.unwrap_or_default().iter().map(|line| strip_ansi_codes(line).trim_end().to_owned()).collect()
+}
+
+fn texts(standing: &Standing) -> Vec<String> {
+    bars(standing, 75.0).into_iter().map(|(_, text)| text).collect()
 }
 
 #[test]
-fn a_frame_fits_any_terminal() {
+fn no_line_is_too_wide_or_moves_the_cursor() {
     let odd = ["a\x1b[2Jb", "a table whose name is longer than any terminal is wide, 表 and all\n", ""];
     let long =
         ["uniform", "lin-full-post[initial_pulls=7,prior_precision=1.25,prior_rate=3.125,prior_shape=12]"];
     let all = [
         paper(),
-        standing(&POLICIES, &PROBLEMS, 50, |_, problem| if problem < 5 { 50 } else { 0 }),
         standing(&POLICIES[..4], &PROBLEMS[..3], 3, |_, _| 0),
         standing(&long, &odd, 1_000_000, |_, _| 2),
+        standing(&["a\x1b[2Jb\n"], &odd, 2, |_, _| 1),
         standing(&[], &[], 0, |_, _| 0),
     ];
     for standing in &all {
         for width in (0..130).step_by(3).chain([80, 200, 400]) {
-            for height in [0, 1, 2, 3, 5, 10, 12, 16, 24, 40, 100] {
-                let lines = drawn(standing, width, height);
-                assert!(
-                    (1..=height.saturating_sub(1).max(1)).contains(&lines.len()),
-                    "{width} × {height}: {lines:#?}"
-                );
-                for line in &lines {
-                    assert!(measure_text_width(line) <= width, "{width} × {height}: {line:?}");
-                    assert!(!line.contains(char::is_control), "{line:?}");
-                }
+            for line in plain(list(standing, width)).iter().chain(&plain(grid(standing, width))) {
+                assert!(measure_text_width(line) <= width, "{width}: {line:?}");
+                assert!(!line.contains(char::is_control), "{line:?}");
             }
         }
+        assert!(texts(standing).iter().all(|text| !text.contains(char::is_control)), "{standing:?}");
     }
 }
 
 #[test]
-fn a_few_policies_are_a_list_that_says_everything() {
+fn a_list_has_a_line_for_each_policy_on_each_problem() {
     let standing = standing(&POLICIES[..3], &PROBLEMS[..2], 4, |policy, problem| 4 - policy - problem);
     assert_eq!(
-        drawn(&standing, 70, 24),
+        plain(list(&standing, 70)),
         [
-            "━━━━━━━╸─────────   45 %  15 of 24 trials  75 s gone, 26 s left",
             "mushroom",
             "  uniform        ━━━━━━━━━━━━━━━━━━━━━━━━━━━  4/4  100.00  ended",
             "  lin-full-post  ━━━━━━━━━━━━━━━━━━━━───────  3/4   50.00  2 s left",
@@ -124,67 +118,52 @@ fn a_few_policies_are_a_list_that_says_everything() {
     );
 }
 
-/// 72 kinds on 24 lines of 80 columns: each is there.
+/// 72 kinds and the time left, in three blocks of nine policies and a title.
 #[test]
-fn the_papers_kinds_fit_a_usual_terminal() {
-    let lines = drawn(&paper(), 80, 24);
-    assert!(lines.len() <= 23, "{}", lines.len());
+fn a_grid_has_as_many_blocks_as_the_width_needs() {
+    let lines = plain(grid(&paper(), 80));
+    assert_eq!(lines.len(), 30);
     let text = lines.join("\n");
     assert_eq!(text.matches("/50").count(), 72, "{text}");
-    assert!(lines[0].contains(" of 3600 trials") && lines[0].ends_with(" left"), "{}", lines[0]);
-    assert_eq!(lines[1], "now: lu-sivi on census-10k, trial 30 (40 %); lu-sivi-ablation on census-10k, tr…");
-    assert!(lines[2].contains("mushroom") && lines[2].contains("jester") && !lines[2].contains("wheel"));
-    assert!(lines[4].starts_with("lin-full-post      23/50  50.00  23/50  50.00  "), "{}", lines[4]);
+    assert!(lines[0].contains("mushroom") && lines[0].contains("jester") && !lines[0].contains("wheel"));
+    assert!(lines[2].starts_with("lin-full-post      23/50  50.00  23/50  50.00  "), "{}", lines[2]);
+    assert!(lines[29].ends_with(" left"), "{}", lines[29]);
 }
 
 #[test]
-fn a_large_terminal_has_bars_and_time() {
-    let lines = drawn(&paper(), 200, 60);
-    let text = lines.join("\n");
-    assert_eq!((lines.len(), text.matches("/50").count()), (12, 72), "{text}");
-    let last = lines.last().unwrap();
-    assert!(last.starts_with("lu-sivi-ablation   ━━──── 19/50  11.11  "), "{last}");
-    assert!(last.ends_with(" left"), "{last}");
-}
-
-#[test]
-fn problems_that_have_ended_make_room() {
-    let standing = standing(&POLICIES, &PROBLEMS, 50, |_, problem| if problem < 6 { 50 } else { 7 });
-    let lines = drawn(&standing, 80, 24);
-    assert_eq!(lines.last().unwrap(), "ended: mushroom, financial, statlog, jester, wheel, covertype");
-    assert_eq!(lines.join("\n").matches("/50").count(), 18, "{lines:#?}");
-    // Each kind has a line of its own again.
-    assert!(lines[1] == "adult" && lines[2].starts_with("  uniform "), "{lines:#?}");
-}
-
-#[test]
-fn a_short_terminal_has_a_line_for_each_problem_and_then_one_for_all() {
-    let lines = drawn(&paper(), 80, 12);
-    assert_eq!(lines.len(), 10, "{lines:#?}");
-    assert!(lines[2].starts_with("mushroom    ━") && lines[2].contains("  191/450  "), "{}", lines[2]);
-    let lines = drawn(&paper(), 40, 4);
-    assert_eq!(lines.len(), 2, "{lines:#?}");
-    assert_eq!(drawn(&paper(), 6, 2), ["40 %"]);
+fn the_live_view_has_a_bar_for_the_run_and_one_for_each_policy() {
+    let standing = standing(&POLICIES[..3], &PROBLEMS[..2], 4, |policy, problem| 4 - policy - problem);
+    let fractions: Vec<f64> = bars(&standing, 75.0).into_iter().map(|(fraction, _)| fraction).collect();
+    assert_eq!(fractions, [standing.fraction(), 0.875, 0.625, 0.375]);
+    assert_eq!(
+        texts(&standing),
+        [
+            "15 of 24 trials, 26 s left, 75 s elapsed",
+            "uniform        7/8  100.00 %  0 s left",
+            "lin-full-post  5/8   50.00 %  6 s left",
+            "neural-linear  3/8   33.33 %  20 s left",
+        ]
+    );
 }
 
 #[test]
 fn before_anything_has_ended_no_time_is_made_up() {
-    let lines = drawn(&standing(&POLICIES[..2], &PROBLEMS[..1], 5, |_, _| 0), 80, 24);
-    assert!(lines[0].ends_with("  0 %  0 of 10 trials  75 s gone, ? left"), "{}", lines[0]);
-    assert!(lines[2].ends_with("  0/5       –"), "{}", lines[2]);
+    let lines = texts(&standing(&POLICIES[..2], &PROBLEMS[..1], 5, |_, _| 0));
+    assert_eq!(lines[0], "0 of 10 trials, ? left, 75 s elapsed");
+    assert_eq!(lines[1].trim_end(), "uniform        0/5         –");
 }
 
-/// A policy none of whose trials has ended has a guess for its time.
+/// The time left of a policy is a guess until one of its trials has ended.
 #[test]
 fn a_guess_says_so() {
     let mut standing = standing(&POLICIES[..2], &PROBLEMS[..1], 5, |_, _| 0);
     let (id, seconds_learning) = (id(&standing, 0, 0, 0), 4.0);
     let measured = Measured { seconds_learning, ..measured(0) };
     standing.record(&TrialRow { id, seed: 0, steps: 10, outcome: Ok(measured), version: String::new() });
-    let lines = drawn(&standing, 80, 24);
-    assert!(lines[0].contains(" gone, ~") && lines[3].contains("  –  ~"), "{lines:#?}");
-    assert!(lines[2].ends_with("  8 s left"), "{lines:#?}");
-    let lines = drawn(&super::tests::standing(&POLICIES[..2], &PROBLEMS[..1], 5, |_, _| 1), 80, 24);
+    let lines = texts(&standing);
+    assert!(lines[0].contains(" trials, ~") && lines[2].contains("  –  ~"), "{lines:#?}");
+    assert!(lines[1].ends_with("  8 s left"), "{lines:#?}");
+    let lines = texts(&super::tests::standing(&POLICIES[..2], &PROBLEMS[..1], 5, |_, _| 1));
     assert!(!lines.join("").contains('~'), "{lines:#?}");
 }
 
@@ -194,28 +173,29 @@ fn failures_are_counted() {
     let id = id(&standing, 1, 0, 1);
     let outcome = Err("no".to_owned());
     standing.record(&TrialRow { id, seed: 0, steps: 10, outcome, version: String::new() });
-    let lines = drawn(&standing, 90, 24);
-    assert!(lines[0].contains("100 %  4 of 4 trials (1 failed)"), "{}", lines[0]);
-    assert!(lines[3].ends_with("  1/2   50.00  ended, 1 failed"), "{}", lines[3]);
+    let lines = texts(&standing);
+    assert!(lines[0].starts_with("4 of 4 trials (1 failed), "), "{}", lines[0]);
+    assert!(lines[2].ends_with("  1/2   50.00 %  ended, 1 failed"), "{}", lines[2]);
+    let lines = plain(list(&standing, 90));
+    assert!(lines[2].ends_with("  1/2   50.00  ended, 1 failed"), "{}", lines[2]);
 }
 
-/// The best of a problem is bold, the rest of a bar dim, and both take no room.
+/// The best mean on a problem is bold, the rest of a bar is dim, and neither changes a width.
 #[test]
 fn colors_change_no_width() {
-    let forced = |style: Style| style.force_styling(true);
-    let paint = Paint { bold: forced(Style::new().bold()), dim: forced(Style::new().dim()) };
-    let colored = frame(&paper(), 75.0, Size { width: 200, height: 60 }, &paint);
-    let stripped: Vec<String> =
-        colored.iter().map(|line| strip_ansi_codes(line).trim_end().to_owned()).collect();
-    assert_eq!(stripped, drawn(&paper(), 200, 60));
-    let last = colored.last().unwrap();
-    assert_eq!(last.matches("\x1b[1m11.11\x1b[0m").count(), 8, "{last:?}");
-    assert!(!colored[3].contains("\x1b[1m"), "{:?}", colored[3]);
+    console::set_colors_enabled(true);
+    let colored = grid(&paper(), 200).unwrap();
+    assert_eq!(colored[9].matches("\x1b[1m11.11\x1b[0m").count(), 8, "{:?}", colored[9]);
+    assert!(!colored[1].contains("\x1b[1m"), "{:?}", colored[1]);
+    let widths = |lines: &[String]| lines.iter().map(|line| measure_text_width(line)).collect::<Vec<_>>();
+    assert_eq!(widths(&colored), widths(&plain(Some(colored.clone()))));
+    let bar = bar(0.5, 4);
+    assert!(bar.contains("\x1b[2m──") && measure_text_width(&bar) == 4, "{bar:?}");
 }
 
 #[test]
 fn a_bar_is_full_only_at_the_end() {
-    let drawn = |part| bar(part, 5, &plain());
+    let drawn = |part| strip_ansi_codes(&bar(part, 5)).into_owned();
     assert_eq!([0.0, 0.1, 0.5, 0.999, 1.0].map(drawn), ["─────", "╸────", "━━╸──", "━━━━╸", "━━━━━"]);
     assert_eq!([drawn(-1.0), drawn(2.0), drawn(f64::NAN)], ["─────", "━━━━━", "─────"]);
 }
