@@ -58,7 +58,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         Command::Data(args) => data::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "locus", &mut script);
+            clap_complete::generate(shell, &mut Cli::command(), binary_name(), &mut script);
             print(&String::from_utf8_lossy(&script)).map(|()| 0)
         }
     };
@@ -83,4 +83,12 @@ fn message(error: &anyhow::Error) -> String {
         }
     }
     words.join(": ")
+}
+
+/// What the process was called as; a binary with policies of its own has another name than ours.
+fn binary_name() -> String {
+    let path = std::env::args_os().next().map(std::path::PathBuf::from);
+    let name =
+        path.as_deref().and_then(std::path::Path::file_stem).map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or("locus".to_owned())
 }

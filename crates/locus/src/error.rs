@@ -59,7 +59,9 @@ pub(crate) enum Kind {
         policy: String,
     },
     /// The text does not name a policy: `id[@preset][key=value,…]` was expected.
-    #[error("policy `{text}`: {problem}; expected `id`, `id@preset` or `id[key=value,…]`")]
+    #[error(
+        "policy `{text}`: {problem}; expected `id`, `id@preset`, `id[key=value,…]` or `id@preset[key=value,…]`"
+    )]
     PolicySyntax {
         /// The whole text.
         text: String,
@@ -115,6 +117,30 @@ pub(crate) enum Kind {
         found: f64,
         /// The round of the request or outcome.
         round: u64,
+    },
+    /// Training diverged.
+    #[error("{place} gave {found} in round {round}; this round of training was undone")]
+    Diverged {
+        /// Which computation.
+        place: String,
+        /// What came out.
+        found: f64,
+        /// The round of the outcome.
+        round: u64,
+    },
+    /// A decider chose what does not exist.
+    #[error(
+        "policy `{policy}` chose action {action} with propensity {propensity:?}, expected one of {n_actions} actions, from 0, and a probability above 0 and up to 1"
+    )]
+    InvalidChoice {
+        /// The policy.
+        policy: String,
+        /// The action.
+        action: usize,
+        /// How probable it was said to be.
+        propensity: crate::Propensity,
+        /// How many actions there are.
+        n_actions: usize,
     },
     /// The bytes are not a saved policy at all.
     #[error("not a saved policy: expected a file that begins with `LOCUSPOL`, found {found}")]
@@ -218,7 +244,7 @@ impl Error {
 
     /// A numerical error inside the policy: a number overflowed or became NaN.
     pub fn is_numeric(&self) -> bool {
-        matches!(*self.0, Kind::Numeric { .. })
+        matches!(*self.0, Kind::Numeric { .. } | Kind::Diverged { .. })
     }
 
     /// The saved policy could not be read.
@@ -233,9 +259,9 @@ impl Error {
         )
     }
 
-    /// A policy of another crate failed for a reason of its own.
+    /// A policy of another crate failed for a reason of its own, or chose what does not exist.
     pub fn is_policy(&self) -> bool {
-        matches!(*self.0, Kind::Policy { .. })
+        matches!(*self.0, Kind::Policy { .. } | Kind::InvalidChoice { .. })
     }
 
     /// What went wrong, to look into.

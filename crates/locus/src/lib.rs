@@ -54,7 +54,7 @@
 //!
 //! Implement [`Learner`] and [`Decider`], declare settings with [`config!`], and put a [`Definition`] into a [`Registry`]. The policy then
 //! has initial pulls, replay, training schedule, snapshots, saving and text form like all others, and the benchmark and the command take
-//! the registry. `examples/own_policy.rs` is the shortest; `examples/outside` in the repository is a package with its own command. The
+//! the registry: `locus_cli::main(&registry)` of the package `locus-bandits-cli` is our command with your policy in it. `examples/own_policy.rs` is the shortest; `examples/outside` in the repository is a package with its own command. The
 //! feature `contract` has the checks that every policy must pass, for your tests.
 #![deny(unsafe_code)]
 

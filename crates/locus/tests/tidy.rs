@@ -101,7 +101,8 @@ fn the_map_of_the_paper_names_the_right_places() {
             }
             let mut after = place;
             // What is followed by another place belongs to that one.
-            let is_of_next = |word: usize| parts.get(word + 1).is_some_and(|between| between.starts_with(" in"));
+            let is_of_next =
+                |word: usize| parts.get(word + 1).is_some_and(|between| between.starts_with(" in"));
             while after + 2 < parts.len()
                 && parts[after + 1] == ", "
                 && !parts[after + 2].contains('/')

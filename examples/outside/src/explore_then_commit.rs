@@ -10,14 +10,15 @@ use locus::{
 /// Every policy of Locus, and this one.
 pub fn registry() -> Registry {
     let summary = "Uniformly random actions for some rounds, then the one with the best mean reward";
-    Registry::standard().with(Definition::of::<ExploreThenCommit>("explore-then-commit", summary))
+    let definition = Definition::of::<ExploreThenCommit>("explore-then-commit", summary);
+    Registry::standard().with(definition.version(env!("CARGO_PKG_VERSION")))
 }
 
 locus::config! {
     /// Settings of explore-then-commit.
     pub struct ExploreThenCommitConfig {
         /// Rounds of uniformly random actions
-        explore_rounds: u32 = 200, Range::from(0.0, 1e6), "our choice";
+        explore_rounds: u32 = 200, Range::within(0.0, 1e6), "our choice";
         /// How many rewards of 0 every action's mean begins with
         prior_weight: f64 = 1.0, Range::above(0.0, 1e6), "our choice";
         ..agent: AgentConfig = AgentConfig::default().initial_pulls(0);
@@ -56,9 +57,10 @@ impl Decider for ExploreThenCommit {
         if request.round < self.explore_rounds {
             return Ok(Choice::new(rng.below(n_actions)).with_propensity(1.0 / n_actions as f64));
         }
-        let mut rewards = vec![0.0; n_actions];
-        self.draw(&[request.context], rng, scratch, &mut rewards)?;
-        Ok(Choice::new(highest(&rewards)?).with_propensity(1.0))
+        scratch.with_rewards(n_actions, |rewards, scratch| {
+            self.draw(&[request.context], rng, scratch, rewards)?;
+            Ok(Choice::new(highest(rewards)?).with_propensity(1.0))
+        })
     }
 }
 

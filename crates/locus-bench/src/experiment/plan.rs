@@ -38,6 +38,8 @@ pub enum Warning {
     OtherVersion {
         /// That version.
         version: String,
+        /// The version that would run them now.
+        now: String,
         /// How many of the trials asked for.
         trials: usize,
     },
@@ -48,9 +50,9 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherVersion { version, trials } => write!(
+            Self::OtherVersion { version, now, trials } => write!(
                 f,
-                "{trials} of these trials were run by locus {version}, but this is {VERSION}; choose another folder \
+                "{trials} of these trials were run by locus {version}, but this is {now}; choose another folder \
                  with --out to run them again"
             ),
             Self::TornRow => {
@@ -116,12 +118,14 @@ impl Experiment {
         let rows: HashMap<&TrialId, _> = recorded.rows.iter().map(|row| (&row.id, row)).collect();
         let mut jobs = self.all_jobs(&policies);
         let n_asked = jobs.len();
-        let mut other_versions: BTreeMap<&str, usize> = BTreeMap::new();
+        let versions: Vec<String> = policies.iter().map(PolicySpec::version).collect();
+        let mut other_versions: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut failed_before = 0;
         jobs.retain(|job| match rows.get(&job.id) {
             Some(row) if row.outcome.is_ok() => {
-                if row.version != VERSION {
-                    *other_versions.entry(&row.version).or_default() += 1;
+                let now = &versions[job.policy];
+                if row.version != *now {
+                    *other_versions.entry((&row.version, now)).or_default() += 1;
                 }
                 false
             }
@@ -133,7 +137,10 @@ impl Experiment {
         });
         let mut warnings: Vec<Warning> = other_versions
             .into_iter()
-            .map(|(version, trials)| Warning::OtherVersion { version: version.to_owned(), trials })
+            .map(|((version, now), trials)| {
+                let (version, now) = (version.to_owned(), now.to_owned());
+                Warning::OtherVersion { version, now, trials }
+            })
             .collect();
         if recorded.is_torn {
             warnings.push(Warning::TornRow);

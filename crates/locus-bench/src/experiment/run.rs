@@ -14,7 +14,7 @@ use super::sequences::Sequences;
 use super::{BuildPolicy, Experiment, Progress, Warning};
 use crate::Error;
 use crate::error::ErrorKind;
-use crate::record::{Folder, Measured, TrialRow, VERSION};
+use crate::record::{Folder, Measured, TrialRow};
 use crate::summary::write_summary;
 use crate::trial::{Stop, TrialResult, run_trial};
 
@@ -131,7 +131,7 @@ impl Crew<'_> {
                 seed: self.experiment.seed.number(),
                 steps: self.experiment.steps,
                 outcome: result.as_ref().map(Measured::from).map_err(String::clone),
-                version: VERSION.to_owned(),
+                version: self.policies[job.policy].version(),
             };
             if let Err(error) = self.folder.record(&row, result.as_ref().ok()) {
                 self.halt.broken.store(true, Ordering::Relaxed);

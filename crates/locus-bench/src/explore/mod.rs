@@ -156,7 +156,7 @@ impl Exploration {
                 seed: self.seed.number(),
                 steps: self.steps,
                 outcome: Ok(Measured::from(&seen.result)),
-                version: VERSION.to_owned(),
+                version: spec.version(),
             });
             Ok(seen)
         })?;

@@ -146,7 +146,10 @@ fn trials_of_another_version_are_kept_with_a_warning() {
     fs::write(&file, fs::read_to_string(&file).unwrap().replacen(&version, ",0.0.9,", 4)).unwrap();
     let outcome = run(&experiment).unwrap();
     assert_eq!(outcome.ran, 0);
-    assert_eq!(outcome.warnings, [Warning::OtherVersion { version: "0.0.9".to_owned(), trials: 4 }]);
+    assert_eq!(
+        outcome.warnings,
+        [Warning::OtherVersion { version: "0.0.9".to_owned(), now: locus::BUILD.to_owned(), trials: 4 }]
+    );
     let message = outcome.warnings[0].to_string();
     assert!(message.starts_with("4 of these trials were run by locus 0.0.9, but this is "), "{message}");
 }

@@ -15,7 +15,7 @@ fn refused(words: &[&str], expected: &[&str]) {
 #[test]
 fn names_that_nothing_has() {
     refused(&["--problems", "linear,whel"], &["no problem is called `whel`", "mushroom,", "sparse-linear"]);
-    refused(&["--policies", "lin"], &["no policy is called `lin`", "uniform, lin-full-post"]);
+    refused(&["--policies", "lin"], &["no policy is called `lin`", "lin-full-post"]);
     refused(&["--policies", "lin-full-post@mine"], &["`lin-full-post` has no preset `mine`", "benchmark"]);
     refused(&["--suite", "papers"], &["no suite is called `papers`", "quick, paper or a TOML file"]);
     refused(&["--suite", "mine.toml"], &["`mine.toml`, and there is no such file"]);

@@ -88,6 +88,14 @@ fn ask(chooser: &dyn Choose, rounds: std::ops::Range<u64>) -> Vec<Choice> {
     rounds.map(|number| chooser.choose(Request::new(number, &round(number).0)).unwrap()).collect()
 }
 
+/// Fails at the first choice that differs.
+fn assert_same(spec: &PolicySpec, when: &str, found: &[Choice], expected: &[Choice]) {
+    if let Some(place) = (0..expected.len()).find(|&place| found.get(place) != Some(&expected[place])) {
+        let (found, expected) = (found.get(place), expected[place]);
+        panic!("{spec}: {when}, choice {place} is {found:?}, expected {expected:?}");
+    }
+}
+
 /// What is in the envelope of a saved policy.
 fn body_of(file: &[u8]) -> &[u8] {
     &file[20..file.len() - 4]
@@ -108,9 +116,12 @@ fn sealed(body: &[u8]) -> Vec<u8> {
 fn same_seed_same_choices_other_seed_other_choices(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let choices = play(&mut *subject.build(1), 0..150);
-    assert_eq!(choices, play(&mut *subject.build(1), 0..150), "{spec}");
+    assert_same(spec, "with the same seed", &play(&mut *subject.build(1), 0..150), &choices);
     if choices.iter().any(|choice| choice.propensity != Propensity::Exact(1.0)) {
-        assert_ne!(choices, play(&mut *subject.build(2), 0..150), "{spec}");
+        assert!(
+            choices != play(&mut *subject.build(2), 0..150),
+            "{spec}: two seeds make the same 150 choices; a choice that is not random has a propensity of 1"
+        );
     }
 }
 
@@ -127,9 +138,9 @@ fn choosing_changes_nothing(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let policy = subject.trained();
     let before = policy.save();
-    let actions = ask(&*policy, 60..90);
-    assert_eq!(actions, ask(&*policy, 60..90), "{spec}");
-    assert_eq!(before, policy.save(), "{spec}");
+    let choices = ask(&*policy, 60..90);
+    assert_same(spec, "asked again", &ask(&*policy, 60..90), &choices);
+    assert!(before == policy.save(), "{spec}: decisions changed what is saved");
 }
 
 fn snapshots_decide_alike_on_every_thread_and_do_not_learn(subject: &Subject<'_>) {
@@ -145,7 +156,7 @@ fn snapshots_decide_alike_on_every_thread_and_do_not_learn(subject: &Subject<'_>
         })
         .collect();
     for thread in threads {
-        assert_eq!(thread.join().unwrap(), expected, "{spec}");
+        assert_same(spec, "by a snapshot while the policy learns", &thread.join().unwrap(), &expected);
     }
 }
 
@@ -154,11 +165,17 @@ fn saving_and_loading_leaves_no_trace(subject: &Subject<'_>) {
     let uninterrupted = play(&mut *subject.build(1), 0..200);
     let mut first = subject.build(1);
     let mut actions = play(&mut *first, 0..101);
-    let mut second = subject.registry.load(&first.save()).unwrap();
+    let loaded = subject.registry.load(&first.save());
+    let mut second = loaded.unwrap_or_else(|error| panic!("{spec}: what it saved does not load: {error}"));
     assert_eq!(second.name(), first.name());
-    assert_eq!(second.save(), first.save(), "{spec}");
+    assert!(second.save() == first.save(), "{spec}: saved, loaded and saved again, the bytes differ");
     actions.extend(play(&mut *second, 101..200));
-    assert_eq!(actions, uninterrupted, "{spec}");
+    assert_same(
+        spec,
+        "loaded after 101 rounds (does `encode` leave something out?)",
+        &actions,
+        &uninterrupted,
+    );
 }
 
 fn damaged_and_future_files_are_errors(subject: &Subject<'_>) {
@@ -365,9 +382,12 @@ fn drawn_rewards_win_as_often_as_decisions_choose(subject: &Subject<'_>) {
         }
         chosen[choice.action] += 1;
     }
-    for (drawn, chosen) in drawn.iter().zip(chosen) {
+    for (action, (drawn, chosen)) in drawn.into_iter().zip(chosen).enumerate() {
         let bound = 5.0 * ((drawn + chosen) as f64).sqrt() + 1.0;
-        assert!((*drawn as f64 - chosen as f64).abs() < bound, "{spec}: {drawn} {chosen}");
+        assert!(
+            (drawn as f64 - chosen as f64).abs() < bound,
+            "{spec}: of {N}, action {action} wins {drawn} draws but {chosen} decisions"
+        );
     }
 }
 

@@ -9,7 +9,7 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::Config;
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-/// What decides: a model of rewards as the last outcome left it.
+/// What decides: a model of rewards as the last outcome left it. **Samples** marks methods that draw random numbers from `rng`.
 ///
 /// [`Learner::decider`] gives it. Cloning must be cheap, a few `Arc`s at most: every snapshot is a clone.
 pub trait Decider: Clone + Send + Sync + 'static {
@@ -30,7 +30,9 @@ pub trait Decider: Clone + Send + Sync + 'static {
     /// The default is Thompson sampling: the action with the highest reward of one draw, the first of several. Its propensity is
     /// unknown. A model that finds the winner without drawing every reward overrides this; it must be the winner of
     /// [`Decider::draw`] with the same `rng`. A model that explores in another way decides here by its own rule, and reports the
-    /// propensity if it knows it.
+    /// propensity if it knows it: `Choice::new(action).with_propensity(probability)`.
+    ///
+    /// Decisions should not allocate: [`Scratch::with_rewards`] and [`Scratch::work`] give buffers that a thread reuses.
     fn choose(
         &self,
         request: Request<'_>,
@@ -73,11 +75,11 @@ pub trait Learner: Clone + Send + Sync + 'static {
     /// Takes in one outcome at once. Rank-one updates belong here; nets do nothing.
     fn observe(&mut self, _outcome: &Outcome<'_>) {}
 
-    /// Trains on the replay, when the plan says so. **Samples.**
+    /// Trains on the replay, when the plan says so; a learner whose plan is [`Plan::trained`] implements it. **Samples.**
     ///
     /// After an error the policy restores the learner as it was before the call.
     fn fit(&mut self, _replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
-        Ok(FitReport::default())
+        Err(Breakdown::new("training, which the learner plans but does not implement,", f64::NAN))
     }
 
     /// Writes all that [`Learner::decode`] needs to continue.

@@ -66,7 +66,7 @@ pub trait Policy: Choose {
     fn save(&self) -> Vec<u8>;
 }
 
-/// What a call of [`Policy::learn`] did beyond taking note; the default is nothing.
+/// What a call of [`Policy::learn`], or a round of training in [`Learner::fit`], did; the default is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct FitReport {

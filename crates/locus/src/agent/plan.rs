@@ -15,7 +15,7 @@ impl Plan {
         Self { agent: agent.clone(), training: None }
     }
 
-    /// A model that is trained every so many outcomes (at least 1), on the last `replay_capacity` of them or on all.
+    /// A model that is trained every so many outcomes (0 counts as 1), on the last `replay_capacity` of them or on all.
     pub fn trained(agent: &AgentConfig, every: u32, replay_capacity: Option<usize>) -> Self {
         Self { agent: agent.clone(), training: Some(Training { every: every.max(1), replay_capacity }) }
     }

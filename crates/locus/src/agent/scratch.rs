@@ -28,7 +28,21 @@ impl Scratch {
         SCRATCH.with_borrow_mut(body)
     }
 
-    /// This thread's `T`, as the last decision left it.
+    /// This thread's `T`, as the last decision left it: room for whatever a model computes on its way, in a type of its own.
+    ///
+    /// ```
+    /// # use locus::Scratch;
+    /// #[derive(Default)]
+    /// struct Work {
+    ///     scores: Vec<f64>,
+    /// }
+    ///
+    /// fn best(n_actions: usize, scratch: &mut Scratch) -> usize {
+    ///     let Work { scores } = scratch.work();
+    ///     scores.resize(n_actions, 0.0); // allocates the first time only
+    ///     scores.len()
+    /// }
+    /// ```
     pub fn work<T: Default + 'static>(&mut self) -> &mut T {
         let place = match self.works.iter().position(|work| work.is::<T>()) {
             Some(place) => place,
@@ -50,7 +64,7 @@ impl Scratch {
     }
 
     /// Calls `body` with `n` rewards to fill in, and with the rest of the buffers.
-    pub(crate) fn with_rewards<T>(&mut self, n: usize, body: impl FnOnce(&mut [f64], &mut Self) -> T) -> T {
+    pub fn with_rewards<T>(&mut self, n: usize, body: impl FnOnce(&mut [f64], &mut Self) -> T) -> T {
         let mut rewards = std::mem::take(&mut self.rewards);
         rewards.resize(n, 0.0);
         let result = body(&mut rewards, self);

@@ -11,7 +11,7 @@ use super::{Choose, FitReport, Policy, Replay, Scratch};
 use crate::error::Kind;
 use crate::registry::save::{self, Decoder};
 use crate::registry::{Identity, begin_save};
-use crate::{Choice, Error, Outcome, Request, Shape};
+use crate::{Choice, Error, Outcome, Propensity, Request, Shape};
 
 /// A policy that decides and learns by a [`Learner`].
 #[derive(Clone)]
@@ -110,8 +110,17 @@ impl Frame {
             return Ok(Choice::certain(action));
         }
         let mut rng = self.identity.seed.stream("choose", request.round);
-        Scratch::with(|scratch| decider.choose(request, n_actions, &mut rng, scratch))
-            .map_err(|breakdown| in_round(breakdown, request.round))
+        let choice = Scratch::with(|scratch| decider.choose(request, n_actions, &mut rng, scratch))
+            .map_err(|breakdown| in_round(breakdown, request.round))?;
+        let is_possible = match choice.propensity {
+            Propensity::Exact(probability) => probability > 0.0 && probability <= 1.0 + 1e-9,
+            Propensity::Unknown => true,
+        };
+        if choice.action < n_actions && is_possible {
+            return Ok(choice);
+        }
+        let Choice { action, propensity } = choice;
+        Err(Kind::InvalidChoice { policy: self.name.clone(), action, propensity, n_actions }.into())
     }
 
     fn sample_rewards(
@@ -190,7 +199,8 @@ impl<L: Learner> Policy for Agent<L> {
         let mut rng = self.frame.identity.seed.stream("fit", self.n_observed);
         self.learner.fit(replay, &mut rng).map_err(|breakdown| {
             self.learner = untrained;
-            in_round(breakdown, outcome.round)
+            let Breakdown { place, found } = breakdown;
+            Kind::Diverged { place, found, round: outcome.round }.into()
         })
     }
 

@@ -20,6 +20,7 @@ pub struct Definition<C: Config> {
     summary: &'static str,
     /// The first is the default.
     presets: Vec<(&'static str, C)>,
+    version: Option<&'static str>,
     removed: Removed,
     build: fn(&C, Identity) -> Built,
     load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
@@ -47,7 +48,7 @@ impl<C: Config> Definition<C> {
         load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
     ) -> Self {
         let presets = vec![("default", C::default())];
-        Self { id, summary, presets, removed: Removed::default(), build, load }
+        Self { id, summary, presets, version: None, removed: Removed::default(), build, load }
     }
 
     /// The same with these presets, each a name and its settings; the first is the default.
@@ -60,6 +61,51 @@ impl<C: Config> Definition<C> {
         self.presets = presets.into_iter().collect();
         assert!(!self.presets.is_empty(), "policy `{}` needs a preset", self.id);
         self
+    }
+
+    /// The same with a version of its own, such as `env!("CARGO_PKG_VERSION")`.
+    ///
+    /// Records of the benchmark hold it, and a run that is resumed with another version warns. Without one, they hold the version of Locus
+    /// alone, which says nothing of a policy in another crate.
+    #[must_use]
+    pub fn version(mut self, version: &'static str) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// What is wrong with it, if anything: then it could be saved and not loaded, or not be named.
+    pub(super) fn problem(&self) -> Option<String> {
+        let is_name = |name: &str| super::is_name(name, b"-_.");
+        if !super::is_name(self.id, b"-") {
+            return Some("its id is not made of lower-case letters, digits and hyphens".to_owned());
+        }
+        for (place, (name, config)) in self.presets.iter().enumerate() {
+            if !is_name(name) {
+                return Some(format!(
+                    "its preset `{name}` is not made of lower-case letters, digits and `-_.`"
+                ));
+            }
+            if self.presets[..place].iter().any(|(earlier, _)| earlier == name) {
+                return Some(format!("its preset `{name}` is there twice"));
+            }
+            if let Some(error) = self.out_of_range(config) {
+                return Some(format!("in its preset `{name}`: {error}"));
+            }
+        }
+        let keys: Vec<&str> = texts(&self.presets[0].1).into_iter().map(|(key, _)| key).collect();
+        let twice = (1..keys.len()).find(|&place| keys[..place].contains(&keys[place]))?;
+        Some(format!("its setting `{}` is there twice", keys[twice]))
+    }
+
+    /// The error of the first setting that lies out of its range.
+    fn out_of_range(&self, config: &C) -> Option<Error> {
+        let mut wrong = None;
+        config.for_each(&mut |field, value| {
+            if wrong.is_none() && !field.range.contains(value.magnitude()) {
+                wrong = Some(self.invalid(field, value.format(), field.expected(value)));
+            }
+        });
+        wrong
     }
 
     /// The same, where earlier versions had these settings, with these defaults, and these presets.
@@ -79,13 +125,7 @@ impl<C: Config> Definition<C> {
 
     /// The spec of these settings. Fails at the first that lies out of its range.
     pub(crate) fn spec(self, config: &C) -> Result<PolicySpec, Error> {
-        let mut wrong = None;
-        config.for_each(&mut |field, value| {
-            if wrong.is_none() && !field.range.contains(value.magnitude()) {
-                wrong = Some(self.invalid(field, value.format(), field.expected(value)));
-            }
-        });
-        match wrong {
+        match self.out_of_range(config) {
             Some(error) => Err(error),
             None => Ok(Arc::new(self).describe(0, config.clone())),
         }
@@ -159,6 +199,8 @@ pub(crate) trait Entry: Send + Sync {
 
     fn default_preset(&self) -> &'static str;
 
+    fn version(&self) -> Option<&'static str>;
+
     fn info(&self) -> PolicyInfo;
 
     /// Checks preset and settings; `is_recorded` says that an earlier version may have written them.
@@ -176,6 +218,10 @@ impl<C: Config> Entry for Definition<C> {
 
     fn default_preset(&self) -> &'static str {
         self.presets[0].0
+    }
+
+    fn version(&self) -> Option<&'static str> {
+        self.version
     }
 
     fn info(&self) -> PolicyInfo {

@@ -49,11 +49,13 @@ impl Registry {
     ///
     /// # Panics
     ///
-    /// If its id is taken, or is anything but lower-case letters, digits and hyphens.
+    /// If its id is taken, or the definition contradicts itself: a name that cannot be written, a preset out of range, a setting twice.
     #[must_use]
     pub fn with<C: Config>(mut self, definition: Definition<C>) -> Self {
         let id = definition.id();
-        assert!(is_id(id), "`{id}` cannot name a policy: use lower-case letters, digits and hyphens");
+        if let Some(problem) = definition.problem() {
+            panic!("policy `{id}`: {problem}");
+        }
         assert!(self.entries.iter().all(|entry| entry.id() != id), "a policy is called `{id}` already");
         self.entries.push(Arc::new(definition));
         self
@@ -141,7 +143,53 @@ pub(crate) fn begin_save(Identity { spec, shape, seed }: &Identity) -> Encoder {
     body
 }
 
-fn is_id(id: &str) -> bool {
-    !id.is_empty()
-        && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+/// Whether it is made of lower-case letters, digits and these marks, and begins with none of them.
+fn is_name(name: &str, marks: &[u8]) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    name.bytes().next().is_some_and(is_letter)
+        && name.bytes().all(|byte| is_letter(byte) || marks.contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configs::LinFullPostConfig;
+    use crate::model::linear::lin_full_post::LinFullPost;
+
+    fn refusal(definition: Definition<LinFullPostConfig>) -> String {
+        let with = std::panic::AssertUnwindSafe(|| Registry::standard().with(definition));
+        let panic = std::panic::catch_unwind(with).unwrap_err();
+        panic.downcast_ref::<String>().unwrap().clone()
+    }
+
+    #[test]
+    fn definitions_that_contradict_themselves_are_refused() {
+        let named = |id| Definition::of::<LinFullPost>(id, "a test");
+        let config = LinFullPostConfig::default;
+        assert_eq!(refusal(named("uniform")), "a policy is called `uniform` already");
+        let id = "its id is not made of lower-case letters, digits and hyphens";
+        for bad in ["", "two words", "Big", "-", "x[y"] {
+            assert_eq!(refusal(named(bad)), format!("policy `{bad}`: {id}"));
+        }
+        let refused = refusal(named("mine").presets([("a", config()), ("a", config())]));
+        assert_eq!(refused, "policy `mine`: its preset `a` is there twice");
+        assert!(
+            refusal(named("mine").presets([("x[y", config())])).contains("its preset `x[y` is not made of")
+        );
+        let refused = refusal(named("mine").presets([("a", config().prior_rate(-1.0))]));
+        assert!(refused.starts_with("policy `mine`: in its preset `a`: "), "{refused}");
+        assert!(refused.contains("`prior_rate` is `-1`, expected a number above 0"), "{refused}");
+    }
+
+    #[test]
+    fn every_policy_of_ours_could_be_added_by_another_crate() {
+        // What `with` checks of others holds for ours, too: presets in range, no key twice, names that can be written.
+        for info in Registry::standard().policies() {
+            assert!(is_name(info.id, b"-"), "{}", info.id);
+            for preset in &info.presets {
+                let spec = STANDARD.parse(&format!("{}@{preset}", info.id)).unwrap();
+                assert_eq!(STANDARD.parse(&spec.full()).unwrap(), spec);
+            }
+        }
+    }
 }

@@ -43,6 +43,10 @@ impl Field {
 }
 
 /// A type that a setting can have; see [`words!`](crate::words) for those whose values are words.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the type of a setting",
+    note = "use f64, u32, an enum declared with `locus::words!`, or Switch, Layers or Capacity of `locus::configs`"
+)]
 pub trait Setting {
     /// The type in words: `a whole number`.
     fn kind(&self) -> &'static str;
@@ -173,7 +177,7 @@ impl Range {
     }
 
     /// `low ≤ value ≤ high`.
-    pub const fn from(low: f64, high: f64) -> Self {
+    pub const fn within(low: f64, high: f64) -> Self {
         Self { low, high, excludes_low: false }
     }
 
@@ -199,6 +203,10 @@ impl fmt::Display for Range {
 
 /// Declares a struct of settings and its table: for each setting its doc, name, type, default, range, and where the default comes
 /// from. Lines that begin with `..` include another table, with its values at the start; they come last.
+///
+/// Every setting needs a doc comment. Its type is `f64`, `u32`, an enum that [`words!`](crate::words) declares, one of the types in
+/// [`configs`](crate::configs) (`Switch`, `Layers`, `Capacity`), or another that implements [`Setting`]. Its range is [`Range::ANY`],
+/// `Range::within(low, high)` or `Range::above(low, high)`; the macro brings `Range` into scope.
 ///
 /// ```
 /// locus::config! {
@@ -288,7 +296,7 @@ config! {
     /// The settings that every policy around a [`Learner`](crate::Learner) has; a table includes them with `..agent`.
     pub struct AgentConfig {
         /// How often every action is played, round robin, before the model decides
-        initial_pulls: u32 = 2, Range::from(0.0, 1000.0), "benchmark";
+        initial_pulls: u32 = 2, Range::within(0.0, 1000.0), "benchmark";
     }
 }
 
@@ -320,8 +328,8 @@ mod tests {
     fn ranges_include_what_they_say() {
         assert!(!Range::above(0.0, 1.0).contains(0.0));
         assert!(Range::above(0.0, 1.0).contains(1.0));
-        assert!(Range::from(0.0, 1.0).contains(0.0));
-        assert!(!Range::from(0.0, 1.0).contains(f64::NAN));
+        assert!(Range::within(0.0, 1.0).contains(0.0));
+        assert!(!Range::within(0.0, 1.0).contains(f64::NAN));
         assert_eq!(Range::above(0.0, 1e6).to_string(), "above 0, up to 1000000");
     }
 }

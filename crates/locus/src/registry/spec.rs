@@ -69,6 +69,11 @@ impl PolicySpec {
         self.entry.build(self, shape, seed)
     }
 
+    /// What computes it, for records: [`BUILD`](crate::BUILD), and for a policy of another crate its own version.
+    pub fn version(&self) -> String {
+        self.entry.version().map_or(crate::BUILD.to_owned(), |version| format!("{}+{version}", crate::BUILD))
+    }
+
     /// Key and value of every setting.
     pub fn settings(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.settings.iter().map(|setting| (setting.key, setting.value.as_str()))

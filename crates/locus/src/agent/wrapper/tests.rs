@@ -4,17 +4,17 @@ use super::*;
 use crate::registry::Definition;
 use crate::registry::save::Encoder;
 use crate::registry::settings::{AgentConfig, config};
-use crate::{Propensity, Rng, Seed};
+use crate::{Rng, Seed};
 
 config! {
     /// Settings of the note taker.
     pub(crate) struct NotesConfig {
         /// Observations between rounds of training
-        every: u32 = 3, Range::from(1.0, 100.0), "test";
+        every: u32 = 3, Range::within(1.0, 100.0), "test";
         /// Observations kept
-        capacity: u32 = 4, Range::from(1.0, 100.0), "test";
+        capacity: u32 = 4, Range::within(1.0, 100.0), "test";
         /// The round of training that breaks down, 0 for none
-        breaks_in: u32 = 0, Range::from(0.0, 100.0), "test";
+        breaks_in: u32 = 0, Range::within(0.0, 100.0), "test";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

@@ -7,27 +7,27 @@ config! {
     /// Settings of `multitask-gp`. "FBNN's program" is the one released with Sun et al. (ICLR 2019), which has it from the benchmark.
     pub struct MultitaskGpConfig {
         /// Numbers of the vector that stands for an action in the kernel
-        task_dim: u32 = 5, Range::from(1.0, 100.0), "FBNN's program";
+        task_dim: u32 = 5, Range::within(1.0, 100.0), "FBNN's program";
         /// The variance of the noise at the start, before its softplus, of rewards on the scale of all seen
-        initial_noise: f64 = 0.0, Range::from(-20.0, 20.0), "FBNN's program";
+        initial_noise: f64 = 0.0, Range::within(-20.0, 20.0), "FBNN's program";
         /// The amplitude of the Matérn kernel at the start, before its softplus
-        initial_amplitude: f64 = 1.0, Range::from(-20.0, 20.0), "FBNN's program";
+        initial_amplitude: f64 = 1.0, Range::within(-20.0, 20.0), "FBNN's program";
         /// The amplitude of the linear kernel at the start, before its softplus
-        initial_linear_amplitude: f64 = 1.0, Range::from(-20.0, 20.0), "FBNN's program";
+        initial_linear_amplitude: f64 = 1.0, Range::within(-20.0, 20.0), "FBNN's program";
         /// Every length scale at the start, before its softplus, in units of √features times their spread
-        initial_length: f64 = 0.0, Range::from(-5.0, 5.0), "FBNN's program, but for the units, which are ours";
+        initial_length: f64 = 0.0, Range::within(-5.0, 5.0), "FBNN's program, but for the units, which are ours";
         /// Standard deviation of the numbers of actions' vectors at the start
-        initial_task_std: f64 = 1.0, Range::from(0.0, 100.0), "FBNN's program";
+        initial_task_std: f64 = 1.0, Range::within(0.0, 100.0), "FBNN's program";
         /// Learning rate of Adam for the kernel
         learning_rate: f64 = 0.02, Range::above(0.0, 1.0), "our choice: its program's 0.01, for fewer steps";
         /// Observations, drawn anew for each step and all different, whose marginal likelihood a step of Adam climbs
-        batch_size: u32 = 250, Range::from(2.0, 2000.0), "our choice: its program takes 1000, and time grows with the cube";
+        batch_size: u32 = 250, Range::within(2.0, 2000.0), "our choice: its program takes 1000, and time grows with the cube";
         /// Steps of Adam in a round of training
-        minibatches: u32 = 25, Range::from(1.0, 1e6), "our choice: a quarter of its program's";
+        minibatches: u32 = 25, Range::within(1.0, 1e6), "our choice: a quarter of its program's";
         /// Observations from one round of training to the next
-        train_every: u32 = 50, Range::from(1.0, 1e6), "FBNN's program";
+        train_every: u32 = 50, Range::within(1.0, 1e6), "FBNN's program";
         /// How many of the last observations are kept; the posterior rests on them
-        replay_capacity: u32 = 2000, Range::from(1.0, 4000.0), "our choice: all of a trial; its program takes 1000 at random";
+        replay_capacity: u32 = 2000, Range::within(1.0, 4000.0), "our choice: all of a trial; its program takes 1000 at random";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

@@ -18,7 +18,7 @@ config! {
     /// Settings of LinPool.
     pub struct LinPoolConfig {
         /// Observations from one scale to the next
-        rescale_every: u32 = 20, Range::from(1.0, 1e6), "our choice";
+        rescale_every: u32 = 20, Range::within(1.0, 1e6), "our choice";
         ..pooled: PooledConfig = PooledConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }

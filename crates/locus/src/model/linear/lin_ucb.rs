@@ -21,9 +21,9 @@ config! {
     /// Settings of LinUCB.
     pub struct LinUcbConfig {
         /// α, how many widths are added to a mean reward
-        alpha: f64 = 1.0, Range::from(0.0, 1e6), "our choice; Li et al. (2010) tune it";
+        alpha: f64 = 1.0, Range::within(0.0, 1e6), "our choice; Li et al. (2010) tune it";
         /// λ, how strongly the ridge holds the coefficients to 0
-        prior_precision: f64 = 1.0, Range::from(1e-12, 1e12), "Li et al. (2010), algorithm 1";
+        prior_precision: f64 = 1.0, Range::within(1e-12, 1e12), "Li et al. (2010), algorithm 1";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

@@ -12,13 +12,13 @@ config! {
         /// Weight of an observation's KL term: one, or per-observation for the ablation
         kl_weight: KlWeight = KlWeight::One, Range::ANY, "paper, algorithms 2 and 3 and section 4.3";
         /// Training rounds until the KL term has its full weight, from 0 in the first
-        kl_warmup_rounds: u32 = 15, Range::from(0.0, 1e6), "authors' program; paper: none";
+        kl_warmup_rounds: u32 = 15, Range::within(0.0, 1e6), "authors' program; paper: none";
         /// How the net's output becomes the latent standard deviation
         latent_std_link: StdLink = StdLink::ExpHalf, Range::ANY, "authors' program; paper: exp";
         /// Mean of the rewards' standard deviations at the start
         reward_std: f64 = 0.5, Range::above(0.0, 1e6), "authors' program";
         /// Standard deviation of the rewards' standard deviations at the start
-        reward_std_spread: f64 = 0.05, Range::from(0.0, 1e6), "authors' program";
+        reward_std_spread: f64 = 0.05, Range::within(0.0, 1e6), "authors' program";
         /// The scale on which the rewards' standard deviations are learned
         reward_std_scale: StdScale = StdScale::Linear, Range::ANY, "authors' program; paper: log";
         /// The least that a reward's standard deviation may be at the start, and become where it is learned on the linear scale
@@ -28,11 +28,11 @@ config! {
         /// Whether rewards are standardized by the mean and deviation of all seen so far
         reward_scaling: Switch = Switch::Off, Range::ANY, "our addition";
         /// N, rows of a minibatch
-        batch_size: u32 = 512, Range::from(2.0, 1e6), "authors' program";
+        batch_size: u32 = 512, Range::within(2.0, 1e6), "authors' program";
         /// Observations from one round of training to the next
-        train_every: u32 = 20, Range::from(1.0, 1e6), "paper, algorithms 2 and 3";
+        train_every: u32 = 20, Range::within(1.0, 1e6), "paper, algorithms 2 and 3";
         /// Minibatches of a round of training
-        minibatches: u32 = 40, Range::from(1.0, 1e6), "paper, algorithms 2 and 3";
+        minibatches: u32 = 40, Range::within(1.0, 1e6), "paper, algorithms 2 and 3";
         /// How many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "paper, algorithms 2 and 3";
     }
@@ -117,13 +117,13 @@ config! {
     /// Settings of LU-Gauss. Presets `paper` and `authors` differ as docs/paper.md lists.
     pub struct LuGaussConfig {
         /// H, size of the latent variable
-        latent_dim: u32 = 50, Range::from(1.0, 10_000.0), "paper, appendix A";
+        latent_dim: u32 = 50, Range::within(1.0, 10_000.0), "paper, appendix A";
         /// Layers of the encoder, each followed by a ReLU, the last one too
-        encoder_layers: Layers = Layers(vec![100, 50]), Range::from(1.0, 9.0), "paper, appendix A; authors' program";
+        encoder_layers: Layers = Layers(vec![100, 50]), Range::within(1.0, 9.0), "paper, appendix A; authors' program";
         /// Hidden layers of the two heads, mean and scale, on the encoder
-        head_layers: Layers = Layers(vec![]), Range::from(0.0, 9.0), "authors' program; paper: 50";
+        head_layers: Layers = Layers(vec![]), Range::within(0.0, 9.0), "authors' program; paper: 50";
         /// Hidden layers of the net that maps context and latent variable to rewards
-        decoder_layers: Layers = Layers(vec![100, 50]), Range::from(0.0, 9.0), "authors' program; paper: 50";
+        decoder_layers: Layers = Layers(vec![100, 50]), Range::within(0.0, 9.0), "authors' program; paper: 50";
         /// Learning rate of Adam
         learning_rate: f64 = 2e-4, Range::above(0.0, 10.0), "authors' program; paper: 1e-3";
         /// s, the prior's standard deviation, at the start
@@ -137,15 +137,15 @@ config! {
     /// Settings of LU-SIVI. Presets `paper` and `authors` differ as docs/paper.md lists.
     pub struct LuSiviConfig {
         /// H, size of the latent variable
-        latent_dim: u32 = 50, Range::from(1.0, 10_000.0), "paper, appendix A";
+        latent_dim: u32 = 50, Range::within(1.0, 10_000.0), "paper, appendix A";
         /// Hidden layers of the net that maps context and noise to ψ
-        psi_layers: Layers = Layers(vec![100]), Range::from(1.0, 9.0), "paper, appendix A";
+        psi_layers: Layers = Layers(vec![100]), Range::within(1.0, 9.0), "paper, appendix A";
         /// Hidden layers of the net that maps the context to σ_z
-        scale_layers: Layers = Layers(vec![50]), Range::from(0.0, 9.0), "paper, appendix A";
+        scale_layers: Layers = Layers(vec![50]), Range::within(0.0, 9.0), "paper, appendix A";
         /// Hidden layers of the net that maps context and latent variable to rewards
-        decoder_layers: Layers = Layers(vec![50]), Range::from(0.0, 9.0), "paper, appendix A";
+        decoder_layers: Layers = Layers(vec![50]), Range::within(0.0, 9.0), "paper, appendix A";
         /// K, draws of ψ beside the one that z is drawn from
-        extra_draws: u32 = 50, Range::from(1.0, 10_000.0), "paper, appendix A";
+        extra_draws: u32 = 50, Range::within(1.0, 10_000.0), "paper, appendix A";
         /// Standard deviation of the noise that ψ is made of
         noise_std: f64 = 2.0, Range::above(0.0, 1e6), "paper, section 3.3";
         /// Whether training draws the noise from as few numbers as matter, where the context is wider than the first layer

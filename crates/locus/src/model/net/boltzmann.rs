@@ -36,7 +36,7 @@ config! {
     /// Settings of Boltzmann exploration. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct BoltzmannConfig {
         /// The temperature at the start
-        temperature: f64 = 0.25, Range::from(1e-9, 1e9), "our choice";
+        temperature: f64 = 0.25, Range::within(1e-9, 1e9), "our choice";
         /// What a temperature of 1 means: the standard deviation of rewards seen so far (reward-std), or a reward of 1
         temperature_unit: TemperatureUnit = TemperatureUnit::RewardStd, Range::ANY, "our choice";
         /// How the temperature falls: divided by ln(e + t) in round t (logarithmic), or none

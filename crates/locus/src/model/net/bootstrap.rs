@@ -25,7 +25,7 @@ config! {
     /// Settings of bootstrap. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct BootstrapConfig {
         /// q, how many nets there are
-        nets: u32 = 3, Range::from(1.0, 1000.0), "benchmark";
+        nets: u32 = 3, Range::within(1.0, 1000.0), "benchmark";
         /// p, the probability with which a net takes in an observation
         inclusion_probability: f64 = 0.95, Range::above(0.0, 1.0), "benchmark";
         ..net: RewardNetConfig = RewardNetConfig::default();

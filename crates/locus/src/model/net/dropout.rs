@@ -25,7 +25,7 @@ config! {
     /// Settings of dropout. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct DropoutConfig {
         /// The probability with which a hidden unit is kept
-        keep_probability: f64 = 0.8, Range::from(0.01, 1.0), "benchmark";
+        keep_probability: f64 = 0.8, Range::within(0.01, 1.0), "benchmark";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }

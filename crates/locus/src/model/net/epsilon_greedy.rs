@@ -12,9 +12,9 @@ config! {
     /// Settings of ε-greedy. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct EpsilonGreedyConfig {
         /// ε, the probability of a random action, at the start
-        epsilon: f64 = 0.1, Range::from(0.0, 1.0), "Sutton and Barto (2018), section 2.3";
+        epsilon: f64 = 0.1, Range::within(0.0, 1.0), "Sutton and Barto (2018), section 2.3";
         /// In round t, ε is divided by 1 + t times this; 0 keeps it as it is
-        epsilon_decay: f64 = 0.005, Range::from(0.0, 1e3), "our choice; 1/t as Auer et al. (2002)";
+        epsilon_decay: f64 = 0.005, Range::within(0.0, 1e3), "our choice; 1/t as Auer et al. (2002)";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }

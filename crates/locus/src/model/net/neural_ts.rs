@@ -13,7 +13,7 @@ config! {
     /// Settings of NeuralTS. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct NeuralTsConfig {
         /// ν, by which the deviation of a draw is multiplied
-        exploration: f64 = 0.1, Range::from(0.0, 1e6), "our choice among the paper's";
+        exploration: f64 = 0.1, Range::within(0.0, 1e6), "our choice among the paper's";
         /// λ, the precision of the parameters before any observation, with which they are drawn back to where they began
         prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's";
         /// How much of the precision matrix is kept: its diagonal, as in the paper's experiments, or all

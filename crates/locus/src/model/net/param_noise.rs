@@ -27,15 +27,15 @@ config! {
     /// Settings of parameter noise. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct ParamNoiseConfig {
         /// Standard deviation of the noise on every weight and bias, at the start
-        noise_std: f64 = 0.05, Range::from(1e-9, 1e3), "benchmark";
+        noise_std: f64 = 0.05, Range::within(1e-9, 1e3), "benchmark";
         /// What the noise is multiplied or divided by after a round of training
-        noise_factor: f64 = 1.01, Range::from(1.0, 10.0), "benchmark; Plappert et al. (2017)";
+        noise_factor: f64 = 1.01, Range::within(1.0, 10.0), "benchmark; Plappert et al. (2017)";
         /// ε of the ε-greedy policy that the noise should equal in divergence, at the start
-        target_epsilon: f64 = 0.1, Range::from(0.0, 1.0), "benchmark";
+        target_epsilon: f64 = 0.1, Range::within(0.0, 1.0), "benchmark";
         /// What ε is multiplied by after a round of training
-        target_decay: f64 = 0.99, Range::from(0.0, 1.0), "benchmark";
+        target_decay: f64 = 0.99, Range::within(0.0, 1.0), "benchmark";
         /// Past contexts that the divergence is measured on, drawn with replacement
-        divergence_contexts: u32 = 300, Range::from(1.0, 1e6), "benchmark";
+        divergence_contexts: u32 = 300, Range::within(1.0, 1e6), "benchmark";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }

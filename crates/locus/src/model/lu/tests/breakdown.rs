@@ -275,7 +275,10 @@ fn a_loss_beyond_all_numbers_is_an_error_that_names_the_round() {
             let result = policy.learn(Outcome::new(round, &CONTEXT, 1, 3e38));
             if let Err(error) = &result {
                 let message = error.to_string();
-                assert_eq!(message, "the loss gave inf in round 119; the policy did not act on it", "{id}");
+                assert_eq!(
+                    message, "the loss gave inf in round 119; this round of training was undone",
+                    "{id}"
+                );
             }
             assert_eq!(result.is_err(), round == 119, "{id}");
         }
