@@ -128,7 +128,7 @@ impl Parts {
         let mut layout = Layout::default();
         let net = BayesMlp::new(&mut layout, &[shape.n_features, HIDDEN, shape.n_actions]);
         let mut rng = Seed::new(3).stream("init", 0);
-        let mut parameters = vec![0.0; layout.len()];
+        let mut parameters = vec![0.0; layout.size()];
         net.initialize(&mut parameters, START, &mut rng);
         let mut dense = Panel::new(shape.n_features, N);
         let contexts: Vec<Vec<f32>> =
@@ -140,8 +140,8 @@ impl Parts {
         contexts.iter().for_each(|context| sparse.push(context));
         Self {
             net,
-            gradients: vec![0.0; layout.len()],
-            optimizer: Adam::new(layout.len(), 0.1),
+            gradients: vec![0.0; layout.size()],
+            optimizer: Adam::new(layout.size(), 0.1),
             variances: Vec::new(),
             work: BayesMlpWork::default(),
             noise: Panel::new(HIDDEN + shape.n_actions, N),

@@ -86,9 +86,9 @@ fn net(shape: Shape) -> [f64; 3] {
     let mut rng = Seed::new(3).stream("net", 0);
     let mut layout = Layout::default();
     let net = Mlp::new(&mut layout, &[shape.n_features, HIDDEN, shape.n_actions], Activation::Linear);
-    let mut parameters = vec![0.0; layout.len()];
+    let mut parameters = vec![0.0; layout.size()];
     net.initialize(&mut parameters, &mut rng);
-    let mut gradients = vec![0.0; layout.len()];
+    let mut gradients = vec![0.0; layout.size()];
     let mut inputs = Panel::new(shape.n_features, BATCH_SIZE);
     for feature in 0..shape.n_features {
         inputs.line_mut(feature).iter_mut().for_each(|value| *value = rng.normal() as f32);
@@ -101,7 +101,7 @@ fn net(shape: Shape) -> [f64; 3] {
         gradient.line_mut(0).copy_from_slice(output.line(0));
         net.backward(&parameters, &mut gradients, inputs.all(), &mut work, InputGradient::None);
     });
-    let mut optimizer_state = RmsProp::as_in_tensorflow(layout.len());
+    let mut optimizer_state = RmsProp::as_in_tensorflow(layout.size());
     let optimizer = fastest(|| {
         gradients.fill(0.1);
         clip_by_global_norm(&mut gradients, 5.0);

@@ -119,7 +119,9 @@ pub(crate) enum Kind {
         round: u64,
     },
     /// Training diverged.
-    #[error("{place} gave {found} in round {round}; this round of training was undone")]
+    #[error(
+        "{place} gave {found} in round {round}; the model was restored to its state before this round of training"
+    )]
     Diverged {
         /// Which computation.
         place: String,
@@ -130,7 +132,9 @@ pub(crate) enum Kind {
     },
     /// A decider chose what does not exist.
     #[error(
-        "policy `{policy}` chose action {action} with propensity {propensity:?}, expected one of {n_actions} actions, from 0, and a probability above 0 and up to 1"
+        "policy `{policy}` chose action {action} with {propensity:?} propensity; expected an action from 0 to {}, and a probability above 0 and at \
+         most 1",
+        n_actions - 1
     )]
     InvalidChoice {
         /// The policy.
@@ -183,8 +187,14 @@ pub(crate) enum Kind {
         what: String,
     },
     /// A policy of another crate failed.
-    #[error(transparent)]
-    Policy(Box<dyn StdError + Send + Sync>),
+    #[error("{0}")]
+    Policy(#[source] Box<dyn StdError + Send + Sync>),
+    /// A saved policy has a setting or preset that no longer exists.
+    #[error("{cause}")]
+    RemovedInFile {
+        /// Which.
+        cause: Error,
+    },
 }
 
 impl Error {
@@ -255,7 +265,7 @@ impl Error {
                 | Kind::FutureFormat { .. }
                 | Kind::UnknownSavedPolicy { .. }
                 | Kind::DamagedPolicy { .. }
-                | Kind::Removed { .. }
+                | Kind::RemovedInFile { .. }
         )
     }
 
@@ -272,7 +282,7 @@ impl Error {
 
     /// A record or a saved policy names a setting or preset that no longer exists.
     pub fn is_removed(&self) -> bool {
-        matches!(*self.0, Kind::Removed { .. })
+        matches!(*self.0, Kind::Removed { .. } | Kind::RemovedInFile { .. })
     }
 
     /// The same error, of the policy with this id.

@@ -16,12 +16,12 @@
 //!
 //! # Which policy
 //!
-//! | you have | take |
+//! | situation | policy |
 //! |---|---|
-//! | no idea yet | `locus`: a linear expert and one on a net's features, averaged by how well they predict |
-//! | rewards that are about linear in the features, or a tight budget of time | `lin-pool`; `lin-full-post` and `lin-ucb` are the classical ones |
-//! | rewards that bend, and time for a net | `lu-gauss`, `lu-sivi` (the paper's), `neural-linear`, `bootstrap` |
-//! | the need to know how probable each choice was | `epsilon-greedy`, `boltzmann`: their choices have an exact [`Propensity`] |
+//! | unsure | `locus`: a linear expert and one on a net's features, averaged by how well they predict |
+//! | nearly linear rewards, or little compute | `lin-pool`; `lin-full-post` and `lin-ucb` are the classical ones |
+//! | nonlinear rewards, and compute for a net | `lu-gauss`, `lu-sivi` (the paper's), `neural-linear`, `bootstrap` |
+//! | exact propensities needed | `epsilon-greedy`, `boltzmann`: their choices have an exact [`Propensity`] |
 //! | a baseline | `uniform` |
 //!
 //! [`Registry::policies`] lists all of them with every setting, its range, default and source; so does `locus policies`. A policy's text is
@@ -37,7 +37,7 @@
 //! # Threads
 //!
 //! [`Policy::snapshot`] gives an `Arc<dyn Choose>`: it decides on any number of threads without locks while the policy learns on its own.
-//! A snapshot costs well under a microsecond, so take one after every few outcomes. [`Choose::choose`] does not allocate once its thread
+//! A snapshot costs well under a microsecond; learning then copies the part that it changes next. [`Choose::choose`] does not allocate once its thread
 //! has made a decision of that size.
 //!
 //! # Saving
@@ -106,7 +106,6 @@ pub mod configs {
     pub use crate::model::weights::bbb::config::BbbConfig;
     pub use crate::model::weights::fbnn::config::FbnnConfig;
     pub use crate::model::weights::pi_ts_dgf::config::{Force, PiTsDgfConfig};
-    pub use crate::registry::settings::AgentConfig;
     pub use crate::registry::values::{Capacity, Layers, LikelihoodScale, Switch};
 }
 

@@ -110,14 +110,14 @@ impl Product {
         };
         let mut layout = Layout::default();
         let layer = Dense::new(&mut layout, n_in, n_out, Activation::Linear);
-        let parameters = numbers(layout.len());
+        let parameters = numbers(layout.size());
         let panel = |n_features| {
             let mut panel = Panel::new(n_features, self.n_columns);
             (0..n_features).for_each(|line| panel.line_mut(line).copy_from_slice(&numbers(self.n_columns)));
             panel
         };
         let (x, mut y) = (panel(n_in), panel(n_out));
-        let mut gradients = numbers(layout.len());
+        let mut gradients = numbers(layout.size());
         match self.pass {
             Pass::ToWeights => Box::new(move || {
                 let to = InputGradient::None;

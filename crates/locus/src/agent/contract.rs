@@ -294,7 +294,10 @@ fn extremes_neither_panic_nor_act_on_nan(subject: &Subject<'_>) {
     let rewards = [0.0, -35.0, 50.0, 1e6, 3e38, -3e38];
     let spec = &subject.spec;
     for shape in shapes {
-        let mut policy = spec.build(shape, Seed::new(3)).unwrap();
+        let mut policy = match spec.build(shape, Seed::new(3)) {
+            Err(error) if error.is_invalid_config() => continue,
+            built => built.unwrap(),
+        };
         for number in 0..80_usize {
             let context: Vec<f32> =
                 (0..shape.n_features).map(|i| features[(number * 7 + i * i) % features.len()]).collect();

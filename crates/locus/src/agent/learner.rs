@@ -28,7 +28,7 @@ pub trait Decider: Clone + Send + Sync + 'static {
     /// Decides. **Samples.**
     ///
     /// The default is Thompson sampling: the action with the highest reward of one draw, the first of several. Its propensity is
-    /// unknown. A model that finds the winner without drawing every reward overrides this; it must be the winner of
+    /// unknown. Override it to find the best action without sampling every reward; the result must equal the best of
     /// [`Decider::draw`] with the same `rng`. A model that explores in another way decides here by its own rule, and reports the
     /// propensity if it knows it: `Choice::new(action).with_propensity(probability)`.
     ///
@@ -58,7 +58,7 @@ pub trait Learner: Clone + Send + Sync + 'static {
     /// What it decides with.
     type Decider: Decider;
 
-    /// Fails where settings that are each in range do not go with this shape; see [`Error::invalid_setting`].
+    /// Rejects settings that are individually valid but incompatible with this shape or with each other; see [`Error::invalid_setting`].
     fn check(_config: &Self::Config, _shape: Shape) -> Result<(), Error> {
         Ok(())
     }
@@ -75,11 +75,11 @@ pub trait Learner: Clone + Send + Sync + 'static {
     /// Takes in one outcome at once. Rank-one updates belong here; nets do nothing.
     fn observe(&mut self, _outcome: &Outcome<'_>) {}
 
-    /// Trains on the replay, when the plan says so; a learner whose plan is [`Plan::trained`] implements it. **Samples.**
+    /// Trains on the replay, when the plan says so. **Samples.** A learner whose plan is [`Plan::trained`] must implement it; the default panics.
     ///
     /// After an error the policy restores the learner as it was before the call.
     fn fit(&mut self, _replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
-        Err(Breakdown::new("training, which the learner plans but does not implement,", f64::NAN))
+        panic!("a learner whose plan is `Plan::trained` must implement `Learner::fit`")
     }
 
     /// Writes all that [`Learner::decode`] needs to continue.
@@ -107,7 +107,12 @@ impl Breakdown {
 }
 
 /// The index of the highest reward, the first of several. Fails if any is not a finite number: no policy acts on such a draw.
+///
+/// # Panics
+///
+/// If there is no reward.
 pub fn highest(rewards: &[f64]) -> Result<usize, Breakdown> {
+    assert!(!rewards.is_empty(), "there is no reward to compare");
     let mut best = 0;
     for (action, &reward) in rewards.iter().enumerate() {
         check_reward(action, reward)?;

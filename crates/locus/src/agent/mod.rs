@@ -40,9 +40,8 @@ pub trait Choose: Send + Sync {
     /// Draws every action's mean reward for each context, as a decision would: the rewards of a context side by side,
     /// one context after another. **Samples**, from the stream `"sample"` of `round`. Allocates.
     ///
-    /// Give one context many times to see its distribution, or many contexts once each. A policy that explores otherwise than by
-    /// drawing rewards gives what its decisions compare, the same each time: predicted rewards (`epsilon-greedy`, `boltzmann`) or
-    /// upper bounds (`lin-ucb`). A policy without a reward model fails ([`Error::is_no_rewards`]).
+    /// Give one context many times to see its distribution, or many contexts once each. Policies that do not sample rewards return the
+    /// deterministic scores that they compare: predicted rewards (`epsilon-greedy`, `boltzmann`) or upper bounds (`lin-ucb`). A policy without a reward model fails ([`Error::is_no_rewards`]).
     fn sample_rewards(&self, _round: u64, _contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
         Err(Kind::NoRewards { policy: self.name().to_owned() }.into())
     }
@@ -50,19 +49,20 @@ pub trait Choose: Send + Sync {
 
 /// A decision rule that learns from bandit feedback.
 pub trait Policy: Choose {
-    /// Takes in one outcome and perhaps trains. Outcomes may come late, in any order, or never; what was
-    /// learned depends on the order in which they came.
+    /// Learns from one outcome, and trains when training is due. Outcomes may be delayed, reordered or missing; what was learned depends on
+    /// their order.
     ///
-    /// Bad input is an error, and nothing has changed. If a round of training breaks down
-    /// ([`Error::is_numeric`]), the outcome is taken in all the same, and the model stays as it was before that
-    /// round: do not teach the outcome again.
+    /// Bad input is an error and changes nothing. If training diverges ([`Error::is_numeric`]), the outcome is still stored and the model
+    /// keeps its state from before this round of training: do not submit the outcome again.
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error>;
 
-    /// What [`Choose::choose`] needs, frozen: it goes on deciding while this policy learns.
+    /// A frozen copy of what [`Choose::choose`] needs, which decides while this policy learns.
+    ///
+    /// Costs well under a microsecond. The next [`Policy::learn`] then copies the part that it changes: one action's posterior in a linear
+    /// policy, the weights of a net when it trains.
     fn snapshot(&self) -> Arc<dyn Choose>;
 
-    /// The whole policy as a versioned, checksummed file; [`load`](crate::load) carries on from it without a
-    /// trace.
+    /// The whole policy as a versioned, checksummed file; [`load`](crate::load) resumes from it exactly.
     fn save(&self) -> Vec<u8>;
 }
 

@@ -23,9 +23,13 @@ thread_local! {
 }
 
 impl Scratch {
-    /// Calls `body` with this thread's buffers. `body` must not make another decision on this thread.
+    /// Calls `body` with this thread's buffers.
     pub(crate) fn with<T>(body: impl FnOnce(&mut Self) -> T) -> T {
-        SCRATCH.with_borrow_mut(body)
+        // Taken out meanwhile: a decider may ask another policy on the same thread, which then gets buffers of its own.
+        let mut scratch = SCRATCH.take();
+        let result = body(&mut scratch);
+        SCRATCH.set(scratch);
+        result
     }
 
     /// This thread's `T`, as the last decision left it: room for whatever a model computes on its way, in a type of its own.

@@ -117,7 +117,11 @@ impl Frame {
             Propensity::Unknown => true,
         };
         if choice.action < n_actions && is_possible {
-            return Ok(choice);
+            // Probabilities that were added up may exceed 1 by rounding.
+            return Ok(match choice.propensity {
+                Propensity::Exact(probability) if probability > 1.0 => choice.with_propensity(1.0),
+                _ => choice,
+            });
         }
         let Choice { action, propensity } = choice;
         Err(Kind::InvalidChoice { policy: self.name.clone(), action, propensity, n_actions }.into())

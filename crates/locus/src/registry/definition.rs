@@ -32,6 +32,8 @@ struct Removed {
     /// Key and old default.
     settings: &'static [(&'static str, &'static str)],
     presets: &'static [&'static str],
+    /// Old key and new key.
+    renamed: &'static [(&'static str, &'static str)],
 }
 
 impl<C: Config> Definition<C> {
@@ -65,17 +67,27 @@ impl<C: Config> Definition<C> {
 
     /// The same with a version of its own, such as `env!("CARGO_PKG_VERSION")`.
     ///
-    /// Records of the benchmark hold it, and a run that is resumed with another version warns. Without one, they hold the version of Locus
-    /// alone, which says nothing of a policy in another crate.
+    /// Records of the benchmark store it, and resuming a run with another version warns. Without it, changes of your policy go unnoticed.
     #[must_use]
     pub fn version(mut self, version: &'static str) -> Self {
         self.version = Some(version);
         self
     }
 
+    /// Builds the policy with these settings, untrained.
+    pub fn build(&self, config: &C, shape: Shape, seed: Seed) -> Result<Box<dyn Policy>, Error> {
+        self.clone().spec(config)?.build(shape, seed)
+    }
+
     /// What is wrong with it, if anything: then it could be saved and not loaded, or not be named.
     pub(super) fn problem(&self) -> Option<String> {
         let is_name = |name: &str| super::is_name(name, b"-_.");
+        if self
+            .version
+            .is_some_and(|version| version.contains(|letter: char| letter.is_control() || letter == ','))
+        {
+            return Some("its version has a comma or a control character, such as a line break".to_owned());
+        }
         if !super::is_name(self.id, b"-") {
             return Some("its id is not made of lower-case letters, digits and hyphens".to_owned());
         }
@@ -97,12 +109,15 @@ impl<C: Config> Definition<C> {
         Some(format!("its setting `{}` is there twice", keys[twice]))
     }
 
-    /// The error of the first setting that lies out of its range.
+    /// The error of the first setting that lies out of its range, or whose text does not read back.
     fn out_of_range(&self, config: &C) -> Option<Error> {
         let mut wrong = None;
-        config.for_each(&mut |field, value| {
-            if wrong.is_none() && !field.range.contains(value.magnitude()) {
-                wrong = Some(self.invalid(field, value.format(), field.expected(value)));
+        config.clone().for_each_mut(&mut |field, value| {
+            let text = value.format();
+            let is_plain = !text.contains([',', '[', ']']) && text.trim() == text;
+            let is_valid = is_plain && value.parse(&text) && field.range.contains(value.magnitude());
+            if wrong.is_none() && !is_valid {
+                wrong = Some(self.invalid(field, text, field.expected(value)));
             }
         });
         wrong
@@ -115,7 +130,14 @@ impl<C: Config> Definition<C> {
         settings: &'static [(&'static str, &'static str)],
         presets: &'static [&'static str],
     ) -> Self {
-        self.removed = Removed { settings, presets };
+        self.removed = Removed { settings, presets, ..self.removed };
+        self
+    }
+
+    /// The same, where earlier versions had other keys for these settings.
+    #[must_use]
+    pub(crate) fn renamed(mut self, keys: &'static [(&'static str, &'static str)]) -> Self {
+        self.removed.renamed = keys;
         self
     }
 
@@ -127,7 +149,11 @@ impl<C: Config> Definition<C> {
     pub(crate) fn spec(self, config: &C) -> Result<PolicySpec, Error> {
         match self.out_of_range(config) {
             Some(error) => Err(error),
-            None => Ok(Arc::new(self).describe(0, config.clone())),
+            None => {
+                // The preset that says the same, if there is one.
+                let preset = self.presets.iter().position(|(_, preset)| preset == config).unwrap_or(0);
+                Ok(Arc::new(self).describe(preset, config.clone()))
+            }
         }
     }
 
@@ -159,6 +185,14 @@ impl<C: Config> Definition<C> {
         });
         if let Some(result) = result {
             return result;
+        }
+        if let Some((_, new)) = self.removed.renamed.iter().find(|(old, _)| *old == key) {
+            let is_taken = is_recorded && self.set(config, new, text, false).is_ok();
+            return if is_taken {
+                Ok(())
+            } else {
+                Err(self.was_removed(format!("the setting `{key}={text}`")))
+            };
         }
         match self.removed.settings.iter().find(|(removed, _)| *removed == key) {
             Some((_, old_default)) if is_recorded && text == *old_default => Ok(()),

@@ -90,8 +90,8 @@ impl Registry {
         let mut body = save::unseal(file)?;
         let text = body.text()?;
         let spec = self.parse_recorded(text).map_err(|cause| match cause.is_removed() {
-            true => cause,
-            false => Kind::UnknownSavedPolicy { policy: text.to_owned(), cause }.into(),
+            true => Kind::RemovedInFile { cause },
+            false => Kind::UnknownSavedPolicy { policy: text.to_owned(), cause },
         })?;
         let shape = Shape::new(body.usize()?, body.usize()?);
         let seed = Seed::new(body.u64()?);
@@ -179,6 +179,24 @@ mod tests {
         let refused = refusal(named("mine").presets([("a", config().prior_rate(-1.0))]));
         assert!(refused.starts_with("policy `mine`: in its preset `a`: "), "{refused}");
         assert!(refused.contains("`prior_rate` is `-1`, expected a number above 0"), "{refused}");
+    }
+
+    /// What could be saved and not be loaded is not built.
+    #[test]
+    fn typed_settings_that_have_no_text_are_refused() {
+        use crate::configs::{Capacity, Layers, LuGaussConfig, NeuralLinearConfig, RewardNetConfig};
+        let (shape, seed) = (Shape::new(3, 2), Seed::new(0));
+        let net = RewardNetConfig::default;
+        for (net, key) in [
+            (net().replay_capacity(Capacity(Some(0))), "replay_capacity"),
+            (net().hidden_layers(Layers(vec![0])), "hidden_layers"),
+            (net().hidden_layers(Layers(vec![20_000])), "hidden_layers"),
+        ] {
+            let error = NeuralLinearConfig::default().net(net).build(shape, seed).err().unwrap();
+            assert!(error.is_invalid_config() && error.to_string().contains(key), "{error}");
+        }
+        // Settings of a preset are called by its name, so that they are the same policy as its text.
+        assert_eq!(LuGaussConfig::paper().build(shape, seed).unwrap().name(), "lu-gauss@paper");
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl<'a> Decoder<'a> {
         std::str::from_utf8(bytes).map_err(|_| self.damaged("its text is not UTF-8".to_owned()))
     }
 
-    /// How many bytes are left: no honest length in them exceeds it.
+    /// How many bytes are left. Check lengths against it before you allocate.
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
@@ -147,7 +147,7 @@ impl<'a> Decoder<'a> {
         Err(self.damaged(format!("{} bytes are left over", self.rest.len())))
     }
 
-    /// The error for contents that cannot be.
+    /// An error for invalid contents; `problem` completes the sentence "the saved policy is damaged: …".
     pub fn damaged(&self, problem: impl Into<String>) -> Error {
         Kind::DamagedPolicy { problem: problem.into() }.into()
     }

@@ -132,6 +132,7 @@ macro_rules! words {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         $visibility enum $name {
             $($(#[$variant_meta])+ $variant,)+
         }
@@ -202,7 +203,7 @@ impl fmt::Display for Range {
 }
 
 /// Declares a struct of settings and its table: for each setting its doc, name, type, default, range, and where the default comes
-/// from. Lines that begin with `..` include another table, with its values at the start; they come last.
+/// from. A line `..name: Type = value;` includes another struct of settings and gives its defaults; such lines come last.
 ///
 /// Every setting needs a doc comment. Its type is `f64`, `u32`, an enum that [`words!`](crate::words) declares, one of the types in
 /// [`configs`](crate::configs) (`Switch`, `Layers`, `Capacity`), or another that implements [`Setting`]. Its range is [`Range::ANY`],

@@ -16,7 +16,7 @@ use crate::{Error, Seed, Shape};
 /// A policy by name, with every setting checked, ready to be built.
 ///
 /// Its text is canonical: keys are sorted, and settings that have the preset's value and the default preset are left out, so two
-/// texts are equal if and only if they mean the same. Parsing knows the policies of this crate;
+/// texts of one preset are equal if and only if they mean the same. Parsing knows the policies of this crate;
 /// [`Registry::parse`](crate::Registry::parse) those of a registry.
 ///
 /// ```
@@ -165,7 +165,7 @@ fn render(id: &str, preset: Option<&str>, settings: Vec<&Setting>) -> String {
     text
 }
 
-/// A policy's text, taken apart: `id[@preset][key=value,…]`. Whether there is such a policy is not asked.
+/// A policy's text, taken apart: `id[@preset][key=value,…]`. Does not check that the policy exists.
 ///
 /// ```
 /// let text = locus::PolicyText::parse("lu-gauss@paper[latent_dim=20]")?;

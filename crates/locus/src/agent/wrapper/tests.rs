@@ -181,3 +181,85 @@ fn the_first_of_equal_rewards_wins() {
     assert_eq!(highest(&[-1e300, -1e300]).unwrap(), 0);
     assert!(highest(&[1.0, f64::NAN]).is_err());
 }
+
+/// Chooses what its settings say, whether there is such an action or not, and asks another policy first.
+#[derive(Clone, Debug)]
+struct Rogue {
+    action: usize,
+    probability: f64,
+    adviser: Arc<dyn Choose>,
+}
+
+impl fmt::Debug for dyn Choose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+config! {
+    /// Settings of the rogue.
+    pub(crate) struct RogueConfig {
+        /// The action
+        action: u32 = 0, Range::ANY, "test";
+        /// How probable it is said to be
+        probability: f64 = 1.0, Range::ANY, "test";
+    }
+}
+
+impl Decider for Rogue {
+    fn draw(&self, _: &[&[f32]], _: &mut Rng, _: &mut Scratch, _: &mut [f64]) -> Result<(), Breakdown> {
+        Ok(())
+    }
+
+    fn choose(
+        &self,
+        request: Request<'_>,
+        _: usize,
+        _: &mut Rng,
+        _: &mut Scratch,
+    ) -> Result<Choice, Breakdown> {
+        // A decision within a decision, on the same thread.
+        self.adviser.choose(request).map_err(|error| Breakdown::new(error.to_string(), 0.0))?;
+        Ok(Choice::new(self.action).with_propensity(self.probability))
+    }
+}
+
+impl Learner for Rogue {
+    type Config = RogueConfig;
+    type Decider = Self;
+
+    fn plan(_: &RogueConfig) -> Plan {
+        Plan::untrained(&AgentConfig::default().initial_pulls(0))
+    }
+
+    fn new(config: &RogueConfig, shape: Shape, seed: Seed) -> Self {
+        let adviser = crate::configs::LinFullPostConfig::default().build(shape, seed).unwrap().snapshot();
+        Self { action: config.action as usize, probability: config.probability, adviser }
+    }
+
+    fn decider(&self) -> &Self {
+        self
+    }
+
+    fn encode(&self, _: &mut Encoder) {}
+
+    fn decode(config: &RogueConfig, shape: Shape, _: &mut Decoder<'_>) -> Result<Self, Error> {
+        Ok(Self::new(config, shape, Seed::new(0)))
+    }
+}
+
+#[test]
+fn choices_that_do_not_exist_are_errors_and_policies_may_ask_each_other() {
+    let choose = |config: RogueConfig| {
+        let definition = Definition::of::<Rogue>("rogue", "");
+        let policy = definition.build(&config, Shape::new(1, 3), Seed::new(0)).unwrap();
+        policy.choose(Request::new(50, &[1.0]))
+    };
+    let config = RogueConfig::default;
+    assert_eq!(choose(config().action(2)).unwrap(), Choice::certain(2));
+    assert_eq!(choose(config().probability(1.0 + 1e-12)).unwrap(), Choice::certain(0));
+    for bad in [config().action(3), config().probability(0.0), config().probability(1.1)] {
+        let error = choose(bad.clone()).unwrap_err();
+        assert!(error.is_policy() && error.to_string().contains("an action from 0 to 2"), "{bad:?}: {error}");
+    }
+}

@@ -189,7 +189,7 @@ mod tests {
         let mut layout = Layout::default();
         layout.reserve(3);
         let layer = Dense::new(&mut layout, N_IN, N_OUT, activation);
-        let n_parameters = layout.len();
+        let n_parameters = layout.size();
         let mut rng = test_rng(1);
         let point = random(n_parameters + N_IN * N, &mut rng);
         let (c, d) = (random(N_OUT * N, &mut rng), random(N_IN * N, &mut rng));
@@ -263,7 +263,7 @@ mod tests {
         for activation in [Activation::Linear, Activation::Relu] {
             let mut layout = Layout::default();
             let layer = Dense::new(&mut layout, N_IN, N_OUT, activation);
-            let parameters = random(layout.len(), &mut rng);
+            let parameters = random(layout.size(), &mut rng);
             let x = random(N_IN * N, &mut rng);
             let mut y = Panel::new(N_OUT, N);
             layer.forward(&parameters, panel(N_IN, N, &x).all(), y.all_mut());

@@ -160,7 +160,7 @@ mod tests {
     fn weights_start_as_they_are_drawn() {
         let mut layout = Layout::default();
         let net = Mlp::new(&mut layout, &[3, 2, 4], Activation::Linear);
-        let mut parameters = vec![9.0; layout.len()];
+        let mut parameters = vec![9.0; layout.size()];
         let mut n_drawn = 0;
         net.initialize_with(&mut parameters, &mut Seed::new(0).stream("test", 0), |_, layer| {
             n_drawn += 1;
@@ -179,7 +179,7 @@ mod tests {
     fn glorot_weights_fill_their_range() {
         let mut layout = Layout::default();
         let layer = Dense::new(&mut layout, 3, 2, Activation::Linear);
-        let mut parameters = vec![9.0; layout.len()];
+        let mut parameters = vec![9.0; layout.size()];
         let mut rng = Seed::new(1).stream("test", 0);
         let mut largest = 0.0_f32;
         for _ in 0..1000 {
@@ -197,7 +197,7 @@ mod tests {
         let what = format!("{sizes:?}, {last:?}");
         let mut layout = Layout::default();
         let net = Mlp::new(&mut layout, sizes, last);
-        let (n_parameters, n_in, n_out) = (layout.len(), net.n_in(), net.n_out());
+        let (n_parameters, n_in, n_out) = (layout.size(), net.n_in(), net.n_out());
         let mut rng = test_rng(3);
         let point = random(n_parameters + n_in * N, &mut rng);
         let c = random(n_out * N, &mut rng);

@@ -67,7 +67,7 @@ impl Layout {
     }
 
     /// How many places were handed out.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.len
     }
 }

@@ -191,7 +191,7 @@ mod tests {
         layout.reserve(2);
         let layer = SharedInput::new(&mut layout, N_SHARED, N_OWN, N_OUT);
         let mut rng = test_rng(4);
-        let point = random(layout.len(), &mut rng);
+        let point = random(layout.size(), &mut rng);
         let x = panel(N_SHARED, N, &random(N_SHARED * N, &mut rng));
         let own = panel(N_OWN, n_columns, &random(N_OWN * n_columns, &mut rng));
         let shared = shared_columns(sharing, n_columns);
@@ -264,7 +264,7 @@ mod tests {
         let mut layout = Layout::default();
         let layer = SharedInput::new(&mut layout, N_SHARED, N_OWN, N_OUT);
         let mut rng = test_rng(5);
-        let parameters = random(layout.len(), &mut rng);
+        let parameters = random(layout.size(), &mut rng);
         let (x, own) = (random(N_SHARED * N, &mut rng), random(N_OWN * N, &mut rng));
         let run = |x: &[f32], own: &[f32], n: usize| {
             let (mut base, mut y) = (Panel::new(N_OUT, n), Panel::new(N_OUT, n));

@@ -77,7 +77,7 @@ impl<Q: Latent> Parts<Q> {
         let decoder = Mlp::new(&mut layout, &decoder_sizes, Activation::Linear);
         let reward_std = layout.reserve(shape.n_actions);
         let log_prior_std = layout.reserve(1);
-        Self { shape, shared, latent, decoder, reward_std, log_prior_std, n_parameters: layout.len() }
+        Self { shape, shared, latent, decoder, reward_std, log_prior_std, n_parameters: layout.size() }
     }
 
     pub(super) fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {

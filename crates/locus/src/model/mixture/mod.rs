@@ -40,20 +40,21 @@ pub(crate) fn all() -> Vec<Arc<dyn Entry>> {
 
 fn definition() -> Definition<LocusConfig> {
     let summary = "A linear expert and one on a net's features, averaged by how well they predict";
-    Definition::of::<Locus>("locus", summary).removed(
-        &[
-            ("precision", "fitted"),
-            ("noise", "larger"),
-            ("tempering", "coefficients"),
-            ("deviation", "linear"),
-            ("expert_choice", "averaged"),
-            ("evidence_noise", "own"),
-            ("net_sizes", "0.35"),
-            ("net_prior", "fixed"),
-            ("feature_net", "plain"),
-        ],
-        &["given", "mixture", "lu-gauss", "lu-sivi"],
-    )
+    Definition::of::<Locus>("locus", summary)
+        .removed(
+            &[
+                ("precision", "fitted"),
+                ("noise", "larger"),
+                ("tempering", "coefficients"),
+                ("deviation", "linear"),
+                ("expert_choice", "averaged"),
+                ("evidence_noise", "own"),
+                ("net_prior", "fixed"),
+                ("feature_net", "plain"),
+            ],
+            &["given", "mixture", "lu-gauss", "lu-sivi"],
+        )
+        .renamed(&[("net_sizes", "net_size")])
 }
 
 buildable!(LocusConfig => Locus);

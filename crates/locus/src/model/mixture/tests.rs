@@ -224,13 +224,15 @@ fn removed_settings_are_skipped_at_their_old_default_and_refused_otherwise() {
     assert_eq!(registry.parse_recorded(&old(("", ""))).unwrap().to_string(), "locus");
     let tempered = registry.parse_recorded(&old(("tempering_steps=10", "tempering_steps=20"))).unwrap();
     assert_eq!(tempered.to_string(), "locus[tempering_steps=20]");
+    let resized = registry.parse_recorded(&old(("net_sizes=0.35", "net_sizes=0.5"))).unwrap();
+    assert_eq!(resized.to_string(), "locus[net_size=0.5]");
     for (change, what) in [
         (("noise=larger", "noise=own"), "the setting `noise=own`"),
         (("net_sizes=0.35", "net_sizes=0.35x1"), "the setting `net_sizes=0.35x1`"),
         (("@default", "@lu-gauss"), "the preset `lu-gauss`"),
     ] {
         let error = registry.parse_recorded(&old(change)).unwrap_err();
-        assert!(error.is_invalid_file() && error.is_not_found());
+        assert!(error.is_removed() && error.is_invalid_config() && error.is_not_found());
         assert_eq!(
             error.to_string(),
             format!(

@@ -21,7 +21,7 @@ impl Net {
     fn new(sizes: &[usize]) -> Self {
         let mut layout = Layout::default();
         let net = BayesMlp::new(&mut layout, sizes);
-        let mut parameters = vec![0.0; layout.len()];
+        let mut parameters = vec![0.0; layout.size()];
         net.initialize(&mut parameters, START, &mut Seed::new(1).stream("init", 0));
         let mut variances = Vec::new();
         net.variances(&parameters, &mut variances);

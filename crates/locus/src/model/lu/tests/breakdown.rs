@@ -276,7 +276,8 @@ fn a_loss_beyond_all_numbers_is_an_error_that_names_the_round() {
             if let Err(error) = &result {
                 let message = error.to_string();
                 assert_eq!(
-                    message, "the loss gave inf in round 119; this round of training was undone",
+                    message,
+                    "the loss gave inf in round 119; the model was restored to its state before this round of training",
                     "{id}"
                 );
             }

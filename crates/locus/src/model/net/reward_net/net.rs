@@ -74,7 +74,7 @@ impl RewardNet {
         let hidden = Mlp::new(&mut layout, &sizes, Activation::Relu);
         let n_in = sizes[sizes.len() - 1];
         let output = Dense::new(&mut layout, n_in, shape.n_actions, Activation::Linear);
-        Self { n_features: shape.n_features, hidden, output, n_parameters: layout.len() }
+        Self { n_features: shape.n_features, hidden, output, n_parameters: layout.size() }
     }
 
     /// Size of the last hidden layer, or of the context where there is none.

@@ -48,7 +48,7 @@ impl Parts {
     pub(super) fn new(config: &BbbConfig, shape: Shape) -> Self {
         let mut layout = Layout::default();
         let net = BayesMlp::new(&mut layout, &sizes(shape.n_features, &config.layers, shape.n_actions));
-        Self { config: config.clone(), shape, net, n_parameters: layout.len() }
+        Self { config: config.clone(), shape, net, n_parameters: layout.size() }
     }
 
     /// Computes the loss of the minibatch in `work` and adds its gradients to `work.gradients`.

@@ -82,7 +82,7 @@ impl Net {
         let bayes = BayesMlp::new(&mut layout, sizes);
         let drawn = Mlp::new(&mut drawn_layout, sizes, Activation::Linear);
         let noise = layout.reserve(1).start;
-        Self { bayes, drawn, n_drawn: drawn_layout.len(), noise, n_parameters: layout.len() }
+        Self { bayes, drawn, n_drawn: drawn_layout.size(), noise, n_parameters: layout.size() }
     }
 
     /// σ
