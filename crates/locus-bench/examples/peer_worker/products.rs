@@ -11,7 +11,7 @@
 use std::hint::black_box;
 
 use locus::Shape;
-use locus::math::nn::{Activation, Dense, InputGradient, LANES, Layout, Panel};
+use locus::internals::nn::{Activation, Dense, InputGradient, LANES, Layout, Panel};
 use serde_json::{Value, json};
 
 use crate::seconds_a_call;
