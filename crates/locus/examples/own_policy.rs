@@ -47,6 +47,7 @@ impl Decider for BlindGauss {
 impl Learner for BlindGauss {
     type Config = BlindGaussConfig;
     type Decider = Self;
+    const HEEDS_WEIGHTS: bool = true;
 
     fn plan(config: &BlindGaussConfig) -> Plan {
         Plan::untrained(&config.agent)
@@ -62,8 +63,8 @@ impl Learner for BlindGauss {
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         let (sum, n) = &mut Arc::make_mut(&mut self.actions)[outcome.action];
-        *sum += outcome.reward;
-        *n += 1.0;
+        *sum += outcome.weight * outcome.reward;
+        *n += outcome.weight;
     }
 
     fn encode(&self, encoder: &mut Encoder) {

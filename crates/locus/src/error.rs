@@ -52,6 +52,56 @@ pub(crate) enum Kind {
         /// The reward.
         found: f64,
     },
+    /// The mask of allowed actions is too short or too long.
+    #[error(
+        "the request allows or forbids {found} actions but the policy was built for {n_actions}; `allowed` has one entry for each action"
+    )]
+    AllowedLength {
+        /// Entries of the mask.
+        found: usize,
+        /// How many actions there are.
+        n_actions: usize,
+    },
+    /// The mask allows no action.
+    #[error("the request allows none of the {n_actions} actions; allow at least one")]
+    NothingAllowed {
+        /// How many actions there are.
+        n_actions: usize,
+    },
+    /// A slice for results has the wrong length.
+    #[error("the slice for {what} has {found} places, expected {expected}")]
+    ResultLength {
+        /// What goes into it.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length that is needed.
+        expected: usize,
+    },
+    /// One of many requests or outcomes was at fault.
+    #[error("{what} {index}: {cause}")]
+    OneOfMany {
+        /// Request or outcome.
+        what: &'static str,
+        /// Its place, from 0.
+        index: usize,
+        /// What was wrong with it.
+        cause: Error,
+    },
+    /// The weight of an outcome is not a number above 0, or is too large.
+    #[error("weight is {found}, expected a number above 0, up to {most}", most = crate::Outcome::MAX_WEIGHT)]
+    WeightOutOfRange {
+        /// The weight.
+        found: f64,
+    },
+    /// The policy cannot learn from weighted outcomes.
+    #[error("policy `{policy}` learns from outcomes of weight 1 alone, found weight {found}")]
+    NoWeights {
+        /// The policy.
+        policy: String,
+        /// The weight.
+        found: f64,
+    },
     /// The policy has no reward model.
     #[error("policy `{policy}` has no reward model to sample from")]
     NoRewards {
@@ -132,8 +182,8 @@ pub(crate) enum Kind {
     },
     /// A decider chose what does not exist.
     #[error(
-        "policy `{policy}` chose action {action} with {propensity:?} propensity; expected an action from 0 to {}, and a probability above 0 and at \
-         most 1",
+        "policy `{policy}` chose action {action} with {propensity:?} propensity; expected an allowed action from 0 to {}, and a probability \
+         above 0 and at most 1",
         n_actions - 1
     )]
     InvalidChoice {
@@ -145,6 +195,21 @@ pub(crate) enum Kind {
         propensity: crate::Propensity,
         /// How many actions there are.
         n_actions: usize,
+    },
+    /// A decider's probabilities are none.
+    #[error(
+        "policy `{policy}` gave action {action} the probability {found}, and all of them together {total}; expected numbers from 0 to 1 that \
+         add up to 1, and 0 for actions that are not allowed"
+    )]
+    InvalidDistribution {
+        /// The policy.
+        policy: String,
+        /// The action.
+        action: usize,
+        /// Its probability.
+        found: f64,
+        /// The sum of all.
+        total: f64,
     },
     /// The bytes are not a saved policy at all.
     #[error("not a saved policy: expected a file that begins with `LOCUSPOL`, found {found}")]
@@ -219,7 +284,20 @@ impl Error {
                 | Kind::NonFiniteFeature { .. }
                 | Kind::ActionOutOfRange { .. }
                 | Kind::RewardOutOfRange { .. }
-        )
+                | Kind::AllowedLength { .. }
+                | Kind::NothingAllowed { .. }
+                | Kind::ResultLength { .. }
+                | Kind::WeightOutOfRange { .. }
+                | Kind::NoWeights { .. }
+        ) || self.of_one().is_some_and(Self::is_invalid_input)
+    }
+
+    /// The error of the one request or outcome of many that was at fault.
+    fn of_one(&self) -> Option<&Self> {
+        match &*self.0 {
+            Kind::OneOfMany { cause, .. } => Some(cause),
+            _ => None,
+        }
     }
 
     /// The policy's text, settings or shape were at fault.
@@ -255,6 +333,7 @@ impl Error {
     /// A numerical error inside the policy: a number overflowed or became NaN.
     pub fn is_numeric(&self) -> bool {
         matches!(*self.0, Kind::Numeric { .. } | Kind::Diverged { .. })
+            || self.of_one().is_some_and(Self::is_numeric)
     }
 
     /// The saved policy could not be read.
@@ -271,7 +350,8 @@ impl Error {
 
     /// A policy of another crate failed for a reason of its own, or chose what does not exist.
     pub fn is_policy(&self) -> bool {
-        matches!(*self.0, Kind::Policy { .. } | Kind::InvalidChoice { .. })
+        matches!(*self.0, Kind::Policy { .. } | Kind::InvalidChoice { .. } | Kind::InvalidDistribution { .. })
+            || self.of_one().is_some_and(Self::is_policy)
     }
 
     /// What went wrong, to look into.
@@ -283,6 +363,16 @@ impl Error {
     /// A record or a saved policy names a setting or preset that no longer exists.
     pub fn is_removed(&self) -> bool {
         matches!(*self.0, Kind::Removed { .. } | Kind::RemovedInFile { .. })
+    }
+
+    /// The same error, of one of many requests.
+    pub(crate) fn of_request(self, index: usize) -> Self {
+        Kind::OneOfMany { what: "request", index, cause: self }.into()
+    }
+
+    /// The same error, of one of many outcomes.
+    pub(crate) fn of_outcome(self, index: usize) -> Self {
+        Kind::OneOfMany { what: "outcome", index, cause: self }.into()
     }
 
     /// The same error, of the policy with this id.

@@ -69,9 +69,7 @@ mod registry;
 
 #[cfg(any(test, feature = "contract"))]
 pub use agent::contract;
-pub use agent::{
-    Breakdown, Choose, Decider, FitReport, Learner, Observation, Plan, Policy, Replay, Scratch, highest,
-};
+pub use agent::{Breakdown, Choose, Decider, FitReport, Learner, Observation, Plan, Policy, Replay, Scratch};
 pub use decision::{Choice, Outcome, Propensity, Request, Shape};
 pub use error::Error;
 pub use random::{Rng, Seed};
@@ -106,6 +104,7 @@ pub mod configs {
     pub use crate::model::weights::bbb::config::BbbConfig;
     pub use crate::model::weights::fbnn::config::FbnnConfig;
     pub use crate::model::weights::pi_ts_dgf::config::{Force, PiTsDgfConfig};
+    pub use crate::registry::settings::InitialOrder;
     pub use crate::registry::values::{Capacity, Layers, LikelihoodScale, Switch};
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use locus::{
-    AgentConfig, Breakdown, Choice, Decider, Decoder, Definition, Encoder, Error, Learner, Outcome, Plan,
-    Registry, Request, Rng, Scratch, Seed, Shape, highest,
+    AgentConfig, Breakdown, Decider, Decoder, Definition, Encoder, Error, Learner, Outcome, Plan, Registry,
+    Request, Rng, Scratch, Seed, Shape,
 };
 
 /// Every policy of Locus, and this one.
@@ -33,6 +33,8 @@ struct ExploreThenCommit {
 }
 
 impl Decider for ExploreThenCommit {
+    const DECIDES_BY_DISTRIBUTION: bool = true;
+
     /// The mean rewards; nothing is drawn.
     fn draw(
         &self,
@@ -47,26 +49,31 @@ impl Decider for ExploreThenCommit {
         Ok(())
     }
 
-    fn choose(
+    fn distribution(
         &self,
         request: Request<'_>,
-        n_actions: usize,
+        _n_draws: usize,
         rng: &mut Rng,
         scratch: &mut Scratch,
-    ) -> Result<Choice, Breakdown> {
-        if request.round < self.explore_rounds {
-            return Ok(Choice::new(rng.below(n_actions)).with_propensity(1.0 / n_actions as f64));
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.draw(&[request.context], rng, scratch, probabilities)?;
+        let best = request.highest(probabilities)?;
+        let n_allowed = (0..probabilities.len()).filter(|&action| request.allows(action)).count();
+        let is_exploring = request.round < self.explore_rounds;
+        let n_taken = if is_exploring { n_allowed } else { 1 };
+        for (action, probability) in probabilities.iter_mut().enumerate() {
+            let is_taken = if is_exploring { request.allows(action) } else { action == best };
+            *probability = if is_taken { 1.0 / n_taken as f64 } else { 0.0 };
         }
-        scratch.with_rewards(n_actions, |rewards, scratch| {
-            self.draw(&[request.context], rng, scratch, rewards)?;
-            Ok(Choice::new(highest(rewards)?).with_propensity(1.0))
-        })
+        Ok(())
     }
 }
 
 impl Learner for ExploreThenCommit {
     type Config = ExploreThenCommitConfig;
     type Decider = Self;
+    const HEEDS_WEIGHTS: bool = true;
 
     fn plan(config: &ExploreThenCommitConfig) -> Plan {
         Plan::untrained(&config.agent)
@@ -83,8 +90,8 @@ impl Learner for ExploreThenCommit {
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         let (sum, n) = &mut Arc::make_mut(&mut self.actions)[outcome.action];
-        *sum += outcome.reward;
-        *n += 1.0;
+        *sum += outcome.weight * outcome.reward;
+        *n += outcome.weight;
     }
 
     fn encode(&self, encoder: &mut Encoder) {

@@ -46,6 +46,10 @@ impl Choose for Watched<'_> {
         self.policy.choose(request)
     }
 
+    fn distribution(&self, request: Request<'_>, probabilities: &mut [f64]) -> Result<(), locus::Error> {
+        self.policy.distribution(request, probabilities)
+    }
+
     fn sample_rewards(&self, round: u64, contexts: &[&[f32]]) -> Result<Vec<f64>, locus::Error> {
         self.policy.sample_rewards(round, contexts)
     }
@@ -59,6 +63,23 @@ impl Policy for Watched<'_> {
             (self.look)(self.n_learned, &*self.policy)?;
         }
         Ok(report)
+    }
+
+    fn learn_many(&mut self, outcomes: &[Outcome<'_>]) -> Result<FitReport, locus::Error> {
+        // Looks are taken between outcomes.
+        let mut report = FitReport::default();
+        for outcome in outcomes {
+            report = self.learn(*outcome)?;
+        }
+        Ok(report)
+    }
+
+    fn n_observed(&self) -> u64 {
+        self.policy.n_observed()
+    }
+
+    fn last_round(&self) -> Option<u64> {
+        self.policy.last_round()
     }
 
     fn snapshot(&self) -> Arc<dyn Choose> {

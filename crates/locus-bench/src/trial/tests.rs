@@ -129,6 +129,10 @@ impl Choose for Recorder {
         self.asked.lock().unwrap().push((request.round, request.context.to_vec()));
         Ok(Choice::new(chosen(request.round)))
     }
+
+    fn distribution(&self, _: Request<'_>, _: &mut [f64]) -> Result<(), locus::Error> {
+        unimplemented!("no trial asks for it")
+    }
 }
 
 impl Policy for Recorder {
@@ -140,6 +144,18 @@ impl Policy for Recorder {
         let mut report = FitReport::default();
         report.interventions = outcome.round;
         Ok(report)
+    }
+
+    fn learn_many(&mut self, _: &[Outcome<'_>]) -> Result<FitReport, locus::Error> {
+        unimplemented!("no trial asks for it")
+    }
+
+    fn n_observed(&self) -> u64 {
+        unimplemented!("no trial asks for it")
+    }
+
+    fn last_round(&self) -> Option<u64> {
+        unimplemented!("no trial asks for it")
     }
 
     fn snapshot(&self) -> Arc<dyn Choose> {

@@ -98,11 +98,27 @@ impl Choose for Fake {
         };
         Ok(Choice::new(action))
     }
+
+    fn distribution(&self, _: Request<'_>, _: &mut [f64]) -> Result<(), locus::Error> {
+        unimplemented!("no trial asks for it")
+    }
 }
 
 impl Policy for Fake {
     fn learn(&mut self, _: Outcome<'_>) -> Result<FitReport, locus::Error> {
         Ok(FitReport::default())
+    }
+
+    fn learn_many(&mut self, _: &[Outcome<'_>]) -> Result<FitReport, locus::Error> {
+        unimplemented!("no trial asks for it")
+    }
+
+    fn n_observed(&self) -> u64 {
+        unimplemented!("no trial asks for it")
+    }
+
+    fn last_round(&self) -> Option<u64> {
+        unimplemented!("no trial asks for it")
     }
 
     fn snapshot(&self) -> Arc<dyn Choose> {

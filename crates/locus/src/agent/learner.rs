@@ -25,12 +25,20 @@ pub trait Decider: Clone + Send + Sync + 'static {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown>;
 
-    /// Decides. **Samples.**
+    /// Whether [`Decider::draw`] gives rewards. A decider without a reward model never draws.
+    const HAS_REWARDS: bool = true;
+
+    /// Whether decisions are sampled from [`Decider::distribution`], by a rule of the decider's own, and not by the highest reward of a draw.
+    const DECIDES_BY_DISTRIBUTION: bool = false;
+
+    /// Decides among the allowed actions. **Samples.**
     ///
-    /// The default is Thompson sampling: the action with the highest reward of one draw, the first of several. Its propensity is
+    /// The default is Thompson sampling: the allowed action with the highest reward of one draw, the first of several. Its propensity is
     /// unknown. Override it to find the best action without sampling every reward; the result must equal the best of
-    /// [`Decider::draw`] with the same `rng`. A model that explores in another way decides here by its own rule, and reports the
-    /// propensity if it knows it: `Choice::new(action).with_propensity(probability)`.
+    /// [`Decider::draw`] with the same `rng`.
+    ///
+    /// A model that explores by a rule of its own leaves this as it is, sets [`Decider::DECIDES_BY_DISTRIBUTION`], and says in
+    /// [`Decider::distribution`] how probable each action is. Its propensities are then exact without being asked for.
     ///
     /// Decisions should not allocate: [`Scratch::with_rewards`] and [`Scratch::work`] give buffers that a thread reuses.
     fn choose(
@@ -40,11 +48,128 @@ pub trait Decider: Clone + Send + Sync + 'static {
         rng: &mut Rng,
         scratch: &mut Scratch,
     ) -> Result<Choice, Breakdown> {
+        if Self::DECIDES_BY_DISTRIBUTION {
+            return scratch.with_probabilities(n_actions, |probabilities, scratch| {
+                self.distribution(request, 1, rng, scratch, probabilities)?;
+                Ok(pick(probabilities, rng.uniform()))
+            });
+        }
         scratch.with_rewards(n_actions, |rewards, scratch| {
             self.draw(&[request.context], rng, scratch, rewards)?;
-            highest(rewards).map(Choice::new)
+            request.highest(rewards).map(Choice::new)
         })
     }
+
+    /// Fills in the probability of every action: 0 for those that are not allowed, 1 in all. **Samples.**
+    ///
+    /// The default counts how often each allowed action has the highest reward in `n_draws` draws. Override it where the probabilities
+    /// are known, or cheaper to compute.
+    ///
+    /// Probabilities may depend on random numbers of `rng`: the action is sampled from them afterwards, so they are exact given these numbers. On
+    /// average over them, they must be how often [`Decider::choose`] takes each action.
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let n_actions = probabilities.len();
+        scratch.with_rewards(n_draws * n_actions, |rewards, scratch| {
+            scratch.with_copies(request.context, n_draws, |contexts, scratch| {
+                self.draw(contexts, rng, scratch, rewards)
+            })?;
+            win_shares(&request, rewards, probabilities)
+        })
+    }
+
+    /// Decides for many requests, each with its own random numbers. **Samples.**
+    ///
+    /// A choice must not depend on the other requests. The default decides one by one.
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        for (index, (request, rng)) in requests.iter().zip(rngs).enumerate() {
+            choices[index] =
+                self.choose(*request, n_actions, rng, scratch).map_err(|breakdown| (index, breakdown))?;
+        }
+        Ok(())
+    }
+
+    /// Fills in the probabilities of many requests, those of a request side by side. **Samples.** The default does so one by one.
+    fn distribution_many(
+        &self,
+        requests: &[Request<'_>],
+        n_draws: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let probabilities = probabilities.chunks_exact_mut(probabilities.len() / requests.len());
+        for (index, ((request, rng), probabilities)) in
+            requests.iter().zip(rngs).zip(probabilities).enumerate()
+        {
+            self.distribution(*request, n_draws, rng, scratch, probabilities)
+                .map_err(|breakdown| (index, breakdown))?;
+        }
+        Ok(())
+    }
+}
+
+/// How often each allowed action has the highest of the drawn rewards, those of a draw side by side.
+pub(crate) fn win_shares(
+    request: &Request<'_>,
+    rewards: &[f64],
+    probabilities: &mut [f64],
+) -> Result<(), Breakdown> {
+    let n_actions = probabilities.len();
+    probabilities.fill(0.0);
+    for rewards in rewards.chunks_exact(n_actions) {
+        probabilities[request.highest(rewards)?] += 1.0;
+    }
+    let n_draws = (rewards.len() / n_actions) as f64;
+    probabilities.iter_mut().for_each(|probability| *probability /= n_draws);
+    Ok(())
+}
+
+/// Takes for each request the allowed action of the highest reward; `rewards` has those of a request side by side.
+pub(crate) fn choose_many_by_draws(
+    requests: &[Request<'_>],
+    rewards: &[f64],
+    choices: &mut [Choice],
+) -> Result<(), (usize, Breakdown)> {
+    if requests.is_empty() {
+        return Ok(());
+    }
+    let rewards = rewards.chunks_exact(rewards.len() / requests.len());
+    for (index, (request, rewards)) in requests.iter().zip(rewards).enumerate() {
+        choices[index] = request.highest(rewards).map(Choice::new).map_err(|breakdown| (index, breakdown))?;
+    }
+    Ok(())
+}
+
+/// The action in whose share of (0, 1) the number falls, with its share; never one without a share.
+pub(crate) fn pick(probabilities: &[f64], number: f64) -> Choice {
+    let (mut rest, mut last) = (number, 0);
+    for (action, &probability) in probabilities.iter().enumerate() {
+        if rest < probability {
+            return Choice::new(action).with_propensity(probability);
+        }
+        if probability > 0.0 {
+            (rest, last) = (rest - probability, action);
+        }
+    }
+    // The shares add up to 1 but for rounding, which leaves the last one a little short.
+    Choice::new(last).with_propensity(probabilities[last])
 }
 
 /// What learns. [`Definition::of`](crate::Definition::of) makes a policy of it.
@@ -57,6 +182,9 @@ pub trait Learner: Clone + Send + Sync + 'static {
 
     /// What it decides with.
     type Decider: Decider;
+
+    /// Whether [`Learner::observe`] and [`Learner::fit`] heed weights; if not, the policy refuses outcomes of another weight than 1.
+    const HEEDS_WEIGHTS: bool = false;
 
     /// Rejects settings that are individually valid but incompatible with this shape or with each other; see [`Error::invalid_setting`].
     fn check(_config: &Self::Config, _shape: Shape) -> Result<(), Error> {
@@ -73,7 +201,14 @@ pub trait Learner: Clone + Send + Sync + 'static {
     fn decider(&self) -> &Self::Decider;
 
     /// Takes in one outcome at once. Rank-one updates belong here; nets do nothing.
+    ///
+    /// An outcome of weight w counts as w equal ones.
     fn observe(&mut self, _outcome: &Outcome<'_>) {}
+
+    /// Takes in many outcomes at once. The default does so one by one.
+    fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
+        outcomes.iter().for_each(|outcome| self.observe(outcome));
+    }
 
     /// Trains on the replay, when the plan says so. **Samples.** A learner whose plan is [`Plan::trained`] must implement it; the default panics.
     ///
@@ -106,21 +241,10 @@ impl Breakdown {
     }
 }
 
-/// The index of the highest reward, the first of several. Fails if any is not a finite number: no policy acts on such a draw.
-///
-/// # Panics
-///
-/// If there is no reward.
-pub fn highest(rewards: &[f64]) -> Result<usize, Breakdown> {
-    assert!(!rewards.is_empty(), "there is no reward to compare");
-    let mut best = 0;
-    for (action, &reward) in rewards.iter().enumerate() {
-        check_reward(action, reward)?;
-        if reward > rewards[best] {
-            best = action;
-        }
-    }
-    Ok(best)
+/// The index of the highest reward, the first of several.
+#[cfg(any(test, feature = "contract"))]
+pub(crate) fn highest(rewards: &[f64]) -> Result<usize, Breakdown> {
+    Request::new(0, &[]).highest(rewards)
 }
 
 /// Fails if a drawn reward is not a finite number.
@@ -129,4 +253,32 @@ pub(crate) fn check_reward(action: usize, reward: f64) -> Result<(), Breakdown> 
         return Ok(());
     }
     Err(Breakdown::new(format!("the drawn reward of action {action}"), reward))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn picks_by_share_and_never_without_one() {
+        let shares = [0.0, 0.25, 0.0, 0.5, 0.25, 0.0];
+        for (number, action) in [(1e-9, 1), (0.2499, 1), (0.25, 3), (0.7499, 3), (0.75, 4), (1.0 - 1e-16, 4)]
+        {
+            let choice = pick(&shares, number);
+            assert_eq!(choice, Choice::new(action).with_propensity(shares[action]), "{number}");
+        }
+        // Shares that rounding left short of 1.
+        assert_eq!(pick(&[0.5, 0.4999999999999, 0.0], 1.0 - 1e-16).action, 1);
+    }
+
+    #[test]
+    fn shares_count_wins_among_the_allowed() {
+        let rewards = [1.0, 2.0, 3.0, 9.0, 2.0, 1.0, 0.0, 0.0, -1.0, 1.0, 5.0, f64::NAN];
+        let allowed = [true, true, false];
+        let request = Request::new(0, &[]).allowing(&allowed);
+        let mut shares = [0.0; 3];
+        win_shares(&request, &rewards, &mut shares).unwrap();
+        assert_eq!(shares, [0.5, 0.5, 0.0]);
+        assert!(win_shares(&Request::new(0, &[]), &rewards, &mut shares).is_err());
+    }
 }

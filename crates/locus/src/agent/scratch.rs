@@ -16,6 +16,10 @@ pub struct Scratch {
     rewards: Vec<f64>,
     /// The features that a decision is made on, apart from the rest for the same reason.
     features: Vec<f64>,
+    /// The probabilities of all actions, apart from the rest for the same reason.
+    probabilities: Vec<f64>,
+    /// Room for slices that are borrowed only while they are used.
+    slices: Vec<&'static [f32]>,
 }
 
 thread_local! {
@@ -64,6 +68,36 @@ impl Scratch {
         features.resize(n, 0.0);
         let result = body(&mut features, self);
         self.features = features;
+        result
+    }
+
+    /// Calls `body` with `n` probabilities to fill in, and with the rest of the buffers.
+    pub(crate) fn with_probabilities<T>(
+        &mut self,
+        n: usize,
+        body: impl FnOnce(&mut [f64], &mut Self) -> T,
+    ) -> T {
+        let mut probabilities = std::mem::take(&mut self.probabilities);
+        probabilities.resize(n, 0.0);
+        let result = body(&mut probabilities, self);
+        self.probabilities = probabilities;
+        result
+    }
+
+    /// Calls `body` with one context `n` times over, and with the rest of the buffers.
+    pub(crate) fn with_copies<T>(
+        &mut self,
+        context: &[f32],
+        n: usize,
+        body: impl FnOnce(&[&[f32]], &mut Self) -> T,
+    ) -> T {
+        let mut room = std::mem::take(&mut self.slices);
+        room.clear();
+        let mut copies: Vec<&[f32]> = room.into_iter().map(|slice| slice as &[f32]).collect();
+        copies.resize(n, context);
+        let result = body(&copies, self);
+        copies.clear();
+        self.slices = copies.into_iter().map(|_| -> &'static [f32] { &[] }).collect();
         result
     }
 

@@ -31,8 +31,9 @@ impl Choice {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Propensity {
-    /// Known in closed form.
+    /// The action was drawn with this probability.
     Exact(f64),
-    /// Unknown: the probability that a posterior sample favors this action has no closed form, and was not estimated.
+    /// Unknown: the action won a posterior sample, and nobody asked how often it would. Ask with
+    /// [`Request::with_propensity`](crate::Request::with_propensity).
     Unknown,
 }

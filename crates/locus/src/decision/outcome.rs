@@ -15,13 +15,26 @@ pub struct Outcome<'a> {
     pub action: usize,
     /// What it earned.
     pub reward: f64,
+    /// How many equal outcomes it counts as; 1 unless [`Outcome::with_weight`] says otherwise.
+    pub weight: f64,
 }
 
 impl<'a> Outcome<'a> {
     /// In `round`, `action` was taken for `context` and earned `reward`.
     pub const fn new(round: u64, context: &'a [f32], action: usize, reward: f64) -> Self {
-        Self { round, context, action, reward }
+        Self { round, context, action, reward, weight: 1.0 }
     }
+
+    /// The same outcome, counted `weight` times: a number above 0, not necessarily whole.
+    ///
+    /// Use it for rows that stand for several events, or for inverse propensities in a log of another policy's decisions.
+    #[must_use]
+    pub const fn with_weight(self, weight: f64) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// The largest weight.
+    pub(crate) const MAX_WEIGHT: f64 = 1e6;
 
     /// Fails unless a policy of this shape can learn from it.
     pub(crate) fn check(&self, shape: Shape) -> Result<(), Error> {
@@ -32,6 +45,9 @@ impl<'a> Outcome<'a> {
         // Nets keep rewards in f32, so what f32 cannot hold is refused for every policy alike.
         if !(self.reward as f32).is_finite() {
             return Err(Kind::RewardOutOfRange { found: self.reward }.into());
+        }
+        if !(self.weight > 0.0 && self.weight <= Self::MAX_WEIGHT) {
+            return Err(Kind::WeightOutOfRange { found: self.weight }.into());
         }
         Ok(())
     }

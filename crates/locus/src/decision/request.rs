@@ -1,10 +1,33 @@
 //! A request for one decision.
 
+use crate::agent::{Breakdown, check_reward};
+use crate::error::Kind;
+use crate::{Error, Shape};
+
 /// Asks for one decision.
 ///
-/// The caller counts the rounds, from 0, one for each decision. A policy never counts for itself, so rewards may be delayed,
-/// come in batches or be missing. Everything random in a decision follows from the policy's seed and `round`: ask twice for the
-/// same round and context, and the answer is the same.
+/// The caller counts the rounds, from 0, one for each decision. A policy never counts decisions for itself, so rewards may be
+/// delayed, come in batches or be missing. The round does two things:
+///
+/// - It selects the random numbers. Everything random in a decision follows from the policy's seed and `round`: ask twice for the same
+///   round and context, and the answer is the same. Never use a round for two decisions that should be independent.
+/// - It ends the initial pulls. An action is forced only while it has fewer than `initial_pulls` observations *and* the round is below
+///   `initial_pulls` times the number of actions.
+///
+/// After loading a policy, continue from the round after [`Policy::last_round`](crate::Policy::last_round), or from your own counter
+/// if decisions are still waiting for their rewards.
+///
+/// ```
+/// use locus::{PolicySpec, Propensity, Request, Seed, Shape};
+///
+/// let policy = "lin-full-post".parse::<PolicySpec>()?.build(Shape::new(2, 3), Seed::new(7))?;
+/// let in_stock = [true, false, true];
+/// let request = Request::new(100, &[0.5, -1.0]).allowing(&in_stock).with_propensity();
+/// let choice = policy.choose(request)?;
+/// assert!(in_stock[choice.action]);
+/// assert!(matches!(choice.propensity, Propensity::Exact(_)));
+/// # Ok::<(), locus::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'a> {
@@ -12,11 +35,77 @@ pub struct Request<'a> {
     pub round: u64,
     /// The features of whoever or whatever is decided for.
     pub context: &'a [f32],
+    /// Which actions may be chosen, one entry for each action; `None` allows all.
+    pub allowed: Option<&'a [bool]>,
+    /// Whether the choice must report its exact propensity.
+    pub wants_propensity: bool,
 }
 
 impl<'a> Request<'a> {
     /// Asks for the decision of `round`, for `context`, among all actions.
     pub const fn new(round: u64, context: &'a [f32]) -> Self {
-        Self { round, context }
+        Self { round, context, allowed: None, wants_propensity: false }
+    }
+
+    /// The same among the actions whose entry is `true`; there is one entry for each action.
+    ///
+    /// The choice is the best of the same random draw among the allowed actions.
+    #[must_use]
+    pub const fn allowing(self, allowed: &'a [bool]) -> Self {
+        Self { allowed: Some(allowed), ..self }
+    }
+
+    /// The same, and the choice reports [`Propensity::Exact`](crate::Propensity::Exact).
+    ///
+    /// The policy then computes the probability of every action, samples the action from these probabilities and reports the one that
+    /// it used. See [`Choose::distribution`](crate::Choose::distribution).
+    #[must_use]
+    pub const fn with_propensity(self) -> Self {
+        Self { wants_propensity: true, ..self }
+    }
+
+    /// Whether an action may be chosen.
+    pub fn allows(&self, action: usize) -> bool {
+        self.allowed.is_none_or(|allowed| allowed[action])
+    }
+
+    /// The allowed action of the highest reward, the first of several; `rewards` has one entry for each action.
+    ///
+    /// Fails if the reward of an allowed action is not a finite number: no policy acts on such a draw.
+    ///
+    /// # Panics
+    ///
+    /// If no action is allowed.
+    pub fn highest(&self, rewards: &[f64]) -> Result<usize, Breakdown> {
+        let mut best: Option<usize> = None;
+        for (action, &reward) in rewards.iter().enumerate() {
+            if !self.allows(action) {
+                continue;
+            }
+            check_reward(action, reward)?;
+            if best.is_none_or(|best| reward > rewards[best]) {
+                best = Some(action);
+            }
+        }
+        Ok(best.expect("an allowed action"))
+    }
+
+    /// How many actions may be chosen, of `n_actions`.
+    pub(crate) fn n_allowed(&self, n_actions: usize) -> usize {
+        self.allowed.map_or(n_actions, |allowed| allowed.iter().filter(|is_allowed| **is_allowed).count())
+    }
+
+    /// Fails unless a policy of this shape can decide.
+    pub(crate) fn check(&self, shape: Shape) -> Result<(), Error> {
+        shape.check_context(self.context)?;
+        let Some(allowed) = self.allowed else { return Ok(()) };
+        let (found, n_actions) = (allowed.len(), shape.n_actions);
+        if found != n_actions {
+            return Err(Kind::AllowedLength { found, n_actions }.into());
+        }
+        match allowed.contains(&true) {
+            true => Ok(()),
+            false => Err(Kind::NothingAllowed { n_actions }.into()),
+        }
     }
 }

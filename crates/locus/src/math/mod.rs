@@ -4,3 +4,4 @@ pub mod gp;
 pub mod linear;
 pub mod matrix;
 pub mod nn;
+pub mod wins;

@@ -1,77 +1,91 @@
 //! A uniformly random action: what every regret is measured against.
 
-use std::sync::Arc;
-
-use crate::agent::{Choose, FitReport, Policy};
-use crate::registry::save;
-use crate::registry::settings::config;
-use crate::registry::{Definition, Identity, begin_save};
-use crate::{Choice, Error, Outcome, Request, Shape};
+use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
+use crate::registry::Definition;
+use crate::registry::save::{Decoder, Encoder};
+use crate::registry::settings::{AgentConfig, config};
+use crate::{Choice, Error, Request, Rng, Seed, Shape};
 
 config! {
-    /// Uniform has no settings.
-    pub struct UniformConfig {}
+    /// Settings of Uniform.
+    pub struct UniformConfig {
+        ..agent: AgentConfig = AgentConfig::default().initial_pulls(0);
+    }
 }
 
 pub(crate) fn definition() -> Definition<UniformConfig> {
-    Definition::custom(
-        "uniform",
-        "A uniformly random action; what regret is normalized by",
-        |_, identity| Ok(Box::new(Uniform::new(identity))),
-        |_, identity, _| Ok(Box::new(Uniform::new(identity))),
-    )
-    .presets([("benchmark", UniformConfig::default())])
+    let summary = "A uniformly random action; what regret is normalized by";
+    Definition::of::<Uniform>("uniform", summary).presets([("benchmark", UniformConfig::default())])
 }
 
-/// Chooses every action with the same probability, and learns nothing.
+buildable!(UniformConfig => Uniform);
+
+/// Chooses every allowed action with the same probability, and learns nothing.
 #[derive(Clone, Debug)]
-struct Uniform {
-    identity: Arc<Identity>,
-    name: Arc<str>,
-}
+pub(crate) struct Uniform;
 
-impl Uniform {
-    /// The policy.
-    fn new(identity: Identity) -> Self {
-        Self { name: identity.spec.to_string().into(), identity: Arc::new(identity) }
+impl Decider for Uniform {
+    const HAS_REWARDS: bool = false;
+
+    fn draw(
+        &self,
+        _contexts: &[&[f32]],
+        _rng: &mut Rng,
+        _scratch: &mut Scratch,
+        _rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        unreachable!("there is no reward model")
+    }
+
+    fn choose(
+        &self,
+        request: Request<'_>,
+        n_actions: usize,
+        rng: &mut Rng,
+        _scratch: &mut Scratch,
+    ) -> Result<Choice, Breakdown> {
+        let n = request.n_allowed(n_actions);
+        let mut allowed = (0..n_actions).filter(|&action| request.allows(action));
+        let action = allowed.nth(rng.below(n)).expect("as many as were counted");
+        Ok(Choice::new(action).with_propensity(1.0 / n as f64))
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        _rng: &mut Rng,
+        _scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let share = 1.0 / request.n_allowed(probabilities.len()) as f64;
+        for (action, probability) in probabilities.iter_mut().enumerate() {
+            *probability = if request.allows(action) { share } else { 0.0 };
+        }
+        Ok(())
     }
 }
 
-impl Choose for Uniform {
-    fn name(&self) -> &str {
-        &self.name
+impl Learner for Uniform {
+    type Config = UniformConfig;
+    type Decider = Self;
+    const HEEDS_WEIGHTS: bool = true;
+
+    fn plan(config: &UniformConfig) -> Plan {
+        Plan::untrained(&config.agent)
     }
 
-    fn shape(&self) -> Shape {
-        self.identity.shape
+    fn new(_config: &UniformConfig, _shape: Shape, _seed: Seed) -> Self {
+        Self
     }
 
-    fn choose(&self, request: Request<'_>) -> Result<Choice, Error> {
-        self.shape().check_context(request.context)?;
-        let n_actions = self.shape().n_actions;
-        let action = self.identity.seed.stream("choose", request.round).below(n_actions);
-        Ok(Choice::new(action).with_propensity(1.0 / n_actions as f64))
-    }
-}
-
-impl Policy for Uniform {
-    fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error> {
-        outcome.check(self.shape())?;
-        Ok(FitReport::default())
+    fn decider(&self) -> &Self {
+        self
     }
 
-    fn snapshot(&self) -> Arc<dyn Choose> {
-        Arc::new(self.clone())
-    }
+    fn encode(&self, _encoder: &mut Encoder) {}
 
-    fn save(&self) -> Vec<u8> {
-        save::seal(begin_save(&self.identity))
-    }
-}
-
-impl UniformConfig {
-    /// Builds the policy.
-    pub fn build(&self, shape: Shape, seed: crate::Seed) -> Result<Box<dyn Policy>, Error> {
-        definition().spec(self)?.build(shape, seed)
+    fn decode(_config: &UniformConfig, _shape: Shape, _decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        Ok(Self)
     }
 }

@@ -39,18 +39,15 @@ struct Removed {
 impl<C: Config> Definition<C> {
     /// The policy around a learner, called `id`; `summary` says in one line what it does. Its one preset is called `default`.
     pub fn of<L: Learner<Config = C>>(id: &'static str, summary: &'static str) -> Self {
-        Self::custom(id, summary, Agent::<L>::boxed, Agent::<L>::load)
-    }
-
-    /// A policy that is no learner in an agent.
-    pub(crate) fn custom(
-        id: &'static str,
-        summary: &'static str,
-        build: fn(&C, Identity) -> Built,
-        load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
-    ) -> Self {
-        let presets = vec![("default", C::default())];
-        Self { id, summary, presets, version: None, removed: Removed::default(), build, load }
+        Self {
+            id,
+            summary,
+            presets: vec![("default", C::default())],
+            version: None,
+            removed: Removed::default(),
+            build: Agent::<L>::boxed,
+            load: Agent::<L>::load,
+        }
     }
 
     /// The same with these presets, each a name and its settings; the first is the default.

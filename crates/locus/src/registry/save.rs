@@ -17,7 +17,9 @@ use crate::{Error, Shape};
 /// What a saved policy begins with.
 const MAGIC: &[u8; 8] = b"LOCUSPOL";
 /// The newest format, and the one that is written.
-const FORMAT: u32 = 1;
+///
+/// Format 1 did not hold how often each action was observed, the highest round, and weights.
+const FORMAT: u32 = 2;
 /// Bytes before the body.
 const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the body.
@@ -71,11 +73,17 @@ impl Encoder {
 #[derive(Debug)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
+    format: u32,
 }
 
 impl<'a> Decoder<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+        Self { rest: bytes, format: FORMAT }
+    }
+
+    /// The format of the file, 1 or higher.
+    pub(crate) fn format(&self) -> u32 {
+        self.format
     }
 
     /// Reads a number.
@@ -207,5 +215,5 @@ pub(crate) fn unseal(file: &[u8]) -> Result<Decoder<'_>, Error> {
             Kind::DamagedPolicy { problem: "its checksum does not match its contents".to_owned() }.into()
         );
     }
-    Ok(Decoder::new(&contents[HEADER..]))
+    Ok(Decoder { rest: &contents[HEADER..], format: found })
 }

@@ -296,8 +296,22 @@ pub(crate) use config;
 config! {
     /// The settings that every policy around a [`Learner`](crate::Learner) has; a table includes them with `..agent`.
     pub struct AgentConfig {
-        /// How often every action is played, round robin, before the model decides
+        /// How often every action is tried before the model decides
         initial_pulls: u32 = 2, Range::within(0.0, 1000.0), "benchmark";
+        /// In which order actions are tried: one after another, or drawn uniformly among those that still have to be tried
+        initial: InitialOrder = InitialOrder::RoundRobin, Range::ANY, "benchmark";
+        /// The share of every decision's probability that is spread evenly over the allowed actions; 0 leaves actions that offline evaluation cannot assess
+        floor: f64 = 0.0, Range::within(0.0, 1.0), "benchmark";
+    }
+}
+
+words! {
+    /// In which order actions are tried at the beginning.
+    pub enum InitialOrder {
+        /// One after another, by the round.
+        RoundRobin = "round-robin",
+        /// A random one of those that still have to be tried.
+        Uniform = "uniform",
     }
 }
 

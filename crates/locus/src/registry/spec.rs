@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn the_full_text_spells_everything_out_and_means_the_same() {
         let spec: PolicySpec = "lin-full-post[prior_rate=2]".parse().unwrap();
-        let full = "lin-full-post@benchmark[prior_precision=0.25,prior_shape=6,prior_rate=2,initial_pulls=2]";
+        let full = "lin-full-post@benchmark[prior_precision=0.25,prior_shape=6,prior_rate=2,initial_pulls=2,initial=round-robin,floor=0]";
         assert_eq!(spec.full(), full);
         assert_eq!(spec.full().parse::<PolicySpec>().unwrap(), spec);
     }
@@ -297,9 +297,12 @@ mod tests {
         );
         assert_eq!(
             message("lin-full-post[lambda=1]"),
-            "policy `lin-full-post` has no setting `lambda`; it has prior_precision, prior_shape, prior_rate, initial_pulls"
+            "policy `lin-full-post` has no setting `lambda`; it has prior_precision, prior_shape, prior_rate, initial_pulls, initial, floor"
         );
-        assert_eq!(message("uniform[a=1]"), "policy `uniform` has no setting `a`; it has no settings");
+        assert_eq!(
+            message("uniform[a=1]"),
+            "policy `uniform` has no setting `a`; it has initial_pulls, initial, floor"
+        );
         assert_eq!(
             message("lin-full-post@best"),
             "policy `lin-full-post` has no preset `best`; it has benchmark"

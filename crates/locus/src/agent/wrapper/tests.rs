@@ -1,6 +1,7 @@
 //! Initial pulls, schedule and replay, seen through a model that only takes notes.
 
 use super::*;
+use crate::agent::highest;
 use crate::registry::Definition;
 use crate::registry::save::Encoder;
 use crate::registry::settings::{AgentConfig, config};
@@ -260,6 +261,9 @@ fn choices_that_do_not_exist_are_errors_and_policies_may_ask_each_other() {
     assert_eq!(choose(config().probability(1.0 + 1e-12)).unwrap(), Choice::certain(0));
     for bad in [config().action(3), config().probability(0.0), config().probability(1.1)] {
         let error = choose(bad.clone()).unwrap_err();
-        assert!(error.is_policy() && error.to_string().contains("an action from 0 to 2"), "{bad:?}: {error}");
+        assert!(
+            error.is_policy() && error.to_string().contains("an allowed action from 0 to 2"),
+            "{bad:?}: {error}"
+        );
     }
 }

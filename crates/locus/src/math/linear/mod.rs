@@ -18,7 +18,10 @@ pub use block::Block;
 
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Rng};
-use triangle::Triangle;
+use triangle::{LANES, Triangle};
+
+/// Room for [`LinearPosterior::leverages`].
+pub type LeverageWork = Vec<[f64; LANES]>;
 
 /// The prior of a [`LinearPosterior`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,6 +139,41 @@ impl LinearPosterior {
         work.copy_from_slice(features);
         self.triangle.solve_transposed(work);
         triangle::dot(work, work).min(self.leverage_bound(features))
+    }
+
+    /// [`Self::leverage`] of some rows of features, to the bit, several times as fast for eight or more.
+    ///
+    /// Row i is `features[i·d..][..d]`. `work` is room, whatever it holds.
+    pub fn leverages(
+        &self,
+        features: &[f64],
+        rows: &[usize],
+        work: &mut LeverageWork,
+        leverages: &mut Vec<f64>,
+    ) {
+        let dim = self.dim();
+        leverages.clear();
+        for rows in rows.chunks(LANES) {
+            let row = |index: usize| &features[index * dim..][..dim];
+            if let [only] = *rows {
+                work.resize(dim.div_ceil(LANES).max(work.len()), [0.0; LANES]);
+                let room = &mut work.as_flattened_mut()[..dim];
+                leverages.push(self.leverage(row(only), room));
+                continue;
+            }
+            work.clear();
+            work.resize(dim, [0.0; LANES]);
+            for (lane, &index) in rows.iter().enumerate() {
+                for (place, feature) in work.iter_mut().zip(row(index)) {
+                    place[lane] = *feature;
+                }
+            }
+            self.triangle.solve_many_transposed(work);
+            let squares = triangle::squares(work);
+            for (&index, square) in rows.iter().zip(squares) {
+                leverages.push(square.min(self.leverage_bound(row(index))));
+            }
+        }
     }
 
     /// `xᵀx/λ`, what [`Self::leverage`] is before any observation; it only ever falls.

@@ -105,7 +105,16 @@ impl Triangle {
         assert_eq!(solution.len(), self.dim);
         forward_substitute(&self.entries, solution);
     }
+
+    /// Solves Rᵀv = x for several x at once, given element by element in `solutions`.
+    pub(super) fn solve_many_transposed(&self, solutions: &mut [[f64; LANES]]) {
+        assert_eq!(solutions.len(), self.dim);
+        forward_substitute_many(&self.entries, solutions);
+    }
 }
+
+/// How many right-hand sides are solved for together.
+pub(super) const LANES: usize = 8;
 
 /// Givens rotations, a row at a time.
 #[multiversion(targets = "simd")]
@@ -158,6 +167,42 @@ fn forward_substitute(entries: &[f64], solution: &mut [f64]) {
         entries = rest;
         solution = &mut solution[1..];
     }
+}
+
+/// As [`forward_substitute`] for each lane, to the bit but for the signs of zeros.
+#[multiversion(targets = "simd")]
+fn forward_substitute_many(entries: &[f64], solutions: &mut [[f64; LANES]]) {
+    let mut entries = entries;
+    let mut solutions = solutions;
+    while let [first, later @ ..] = solutions {
+        let (top, rest) = entries.split_at(later.len() + 2);
+        first.iter_mut().for_each(|value| *value /= top[0]);
+        let solved = *first;
+        for (place, factor) in later.iter_mut().zip(&top[1..]) {
+            for (value, solved) in place.iter_mut().zip(&solved) {
+                *value -= solved * factor;
+            }
+        }
+        entries = rest;
+        solutions = later;
+    }
+}
+
+/// Σ aᵢ² for each lane, in the order of [`lane_dot`].
+#[multiversion(targets = "simd")]
+pub(super) fn squares(solutions: &[[f64; LANES]]) -> [f64; LANES] {
+    let mut sums = [[0.0; LANES]; 8];
+    for chunk in solutions.chunks(8) {
+        for (sums, values) in sums.iter_mut().zip(chunk) {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += value * value;
+            }
+        }
+    }
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = sums;
+    std::array::from_fn(|lane| {
+        ((s0[lane] + s4[lane]) + (s2[lane] + s6[lane])) + ((s1[lane] + s5[lane]) + (s3[lane] + s7[lane]))
+    })
 }
 
 /// Σ aᵢbᵢ.

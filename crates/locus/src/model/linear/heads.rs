@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use crate::agent::{Breakdown, Replay, Scratch, check_reward};
 use crate::math::linear::{Block, LinearPosterior, LinearPrior};
+use crate::math::wins::Race;
 use crate::registry::save::{Decoder, Encoder};
-use crate::{Error, Outcome, Rng, Shape};
+use crate::{Error, Outcome, Request, Rng, Shape};
 
 /// One [`LinearPosterior`] for each action, all on the same features and with the same prior.
 #[derive(Clone, Debug)]
@@ -122,37 +123,42 @@ impl LinearHeads {
         Ok(())
     }
 
-    /// Finds the highest reward of one draw without computing all; the first of several. **Samples.**
+    /// Finds the highest reward of one draw among the allowed actions without computing all; the first of several. **Samples.**
     pub(crate) fn choose(
         &self,
+        request: &Request<'_>,
         features: &[f64],
         rng: &mut Rng,
         scratch: &mut Scratch,
     ) -> Result<usize, Breakdown> {
         let predict = |action: usize| self.actions[action].predict(features);
-        self.find_best(features, scratch, predict, |deviations| self.draw_deviations(rng, deviations))
+        self.find_best(request, features, scratch, predict, |deviations| {
+            self.draw_deviations(rng, deviations)
+        })
     }
 
-    /// Finds the highest upper confidence bound without computing all; the first of several.
+    /// Finds the highest upper confidence bound among the allowed actions without computing all; the first of several.
     pub(crate) fn choose_by_bound(
         &self,
+        request: &Request<'_>,
         features: &[f64],
         width: f64,
         scratch: &mut Scratch,
     ) -> Result<usize, Breakdown> {
         let predict = |action: usize| self.actions[action].predict(features);
-        self.find_best(features, scratch, predict, |deviations| {
+        self.find_best(request, features, scratch, predict, |deviations| {
             deviations.fill(width);
             Ok(())
         })
     }
 
-    /// The action of the highest [`Self::value`], the first of several.
+    /// The allowed action of the highest [`Self::value`], the first of several.
     ///
     /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
     /// actions are taken in the order of what they could reach at best, until none left can win.
     pub(crate) fn find_best(
         &self,
+        request: &Request<'_>,
         features: &[f64],
         scratch: &mut Scratch,
         predict: impl Fn(usize) -> f64,
@@ -164,6 +170,10 @@ impl LinearHeads {
         deviate(deviations)?;
         let widest = self.actions[0].leverage_bound(features).sqrt();
         for action in 0..n_actions {
+            if !request.allows(action) {
+                ceilings[action] = f64::NEG_INFINITY;
+                continue;
+            }
             means[action] = predict(action);
             ceilings[action] = means[action] + deviations[action].max(0.0) * widest;
             check_reward(action, ceilings[action])?;
@@ -184,18 +194,90 @@ impl LinearHeads {
         Ok(best)
     }
 
+    /// How probable it is that each allowed action has the highest reward of a draw, given the noise variances. **Samples** these.
+    pub(crate) fn win_probabilities(
+        &self,
+        request: &Request<'_>,
+        features: &[f64],
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let predict = |action: usize| self.actions[action].predict(features);
+        self.find_wins(request, features, scratch, probabilities, predict, |spreads| {
+            self.draw_spreads(rng, spreads)
+        })
+    }
+
+    /// How probable it is that each allowed action has the highest value, where values are independent and normal: their means are what
+    /// `predict` gives, their standard deviations what `spread` fills in times the root of the leverage.
+    ///
+    /// As in [`Self::find_best`], the leverage is computed only where it can matter.
+    pub(crate) fn find_wins(
+        &self,
+        request: &Request<'_>,
+        features: &[f64],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+        predict: impl Fn(usize) -> f64,
+        spread: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<(), Breakdown> {
+        let n_actions = self.actions.len();
+        let mut race = std::mem::take::<Race>(scratch.work());
+        race.clear();
+        let [work, spreads, means, ceilings] = scratch.doubles([self.dim, n_actions, n_actions, n_actions]);
+        spread(spreads)?;
+        let widest = self.actions[0].leverage_bound(features).sqrt();
+        for action in 0..n_actions {
+            if !request.allows(action) {
+                ceilings[action] = f64::NEG_INFINITY;
+                continue;
+            }
+            means[action] = predict(action);
+            ceilings[action] = means[action] + Race::reach(spreads[action] * widest);
+            check_reward(action, ceilings[action])?;
+        }
+        for _ in 0..n_actions {
+            let next = first_highest(ceilings);
+            if ceilings[next] < race.start() || ceilings[next] == f64::NEG_INFINITY {
+                break;
+            }
+            let std = spreads[next] * self.actions[next].leverage(features, work).sqrt();
+            check_reward(next, std)?;
+            race.enter(next, means[next], std);
+            ceilings[next] = f64::NEG_INFINITY;
+        }
+        race.finish(probabilities);
+        *scratch.work() = race;
+        Ok(())
+    }
+
+    /// Draws the noise's standard deviation σ of every action.
+    fn draw_spreads(&self, rng: &mut Rng, spreads: &mut [f64]) -> Result<(), Breakdown> {
+        for (action, spread) in spreads.iter_mut().enumerate() {
+            *spread = self.draw_noise_variance(action, rng)?.sqrt();
+        }
+        Ok(())
+    }
+
+    fn draw_noise_variance(&self, action: usize, rng: &mut Rng) -> Result<f64, Breakdown> {
+        let noise_variance = self.actions[action].sample_noise_variance(rng);
+        if noise_variance.is_finite() {
+            return Ok(noise_variance);
+        }
+        Err(Breakdown {
+            place: format!("the drawn noise variance of action {action}"),
+            found: noise_variance,
+        })
+    }
+
     /// Draws what of the rewards does not depend on the context.
     ///
     /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Nothing else of β matters, and given σ² that is one Gaussian
     /// number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard normal: this fills in σξ for every action.
     fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
-        for (action, (posterior, deviation)) in self.actions.iter().zip(deviations).enumerate() {
-            let noise_variance = posterior.sample_noise_variance(rng);
-            if !noise_variance.is_finite() {
-                let place = format!("the drawn noise variance of action {action}");
-                return Err(Breakdown { place, found: noise_variance });
-            }
-            *deviation = noise_variance.sqrt() * rng.normal();
+        for (action, deviation) in deviations.iter_mut().enumerate() {
+            *deviation = self.draw_noise_variance(action, rng)?.sqrt() * rng.normal();
         }
         Ok(())
     }

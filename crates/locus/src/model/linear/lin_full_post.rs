@@ -68,7 +68,20 @@ impl Decider for LinFullPost {
         scratch: &mut Scratch,
     ) -> Result<Choice, Breakdown> {
         self.0.with_context(request.context, scratch, |features, scratch| {
-            self.0.heads.choose(features, rng, scratch).map(Choice::new)
+            self.0.heads.choose(&request, features, rng, scratch).map(Choice::new)
+        })
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.0.with_context(request.context, scratch, |features, scratch| {
+            self.0.heads.win_probabilities(&request, features, rng, scratch, probabilities)
         })
     }
 }

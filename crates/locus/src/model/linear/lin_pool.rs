@@ -99,7 +99,24 @@ impl Decider for PooledHeads {
         scratch.with_features(self.heads.dim(), |features, scratch| {
             self.scale.fill_features(request.context, features);
             let (predict, deviate) = (self.predict(features), self.deviate(rng));
-            self.heads.find_best(features, scratch, predict, deviate).map(Choice::new)
+            self.heads.find_best(&request, features, scratch, predict, deviate).map(Choice::new)
+        })
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            self.scale.fill_features(request.context, features);
+            let predict = self.predict(features);
+            self.heads.find_wins(&request, features, scratch, probabilities, predict, |spreads| {
+                self.exploration.draw_spreads(&self.heads, self.seen, rng, spreads)
+            })
         })
     }
 }

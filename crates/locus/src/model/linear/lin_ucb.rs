@@ -81,8 +81,22 @@ impl Decider for LinUcb {
         scratch: &mut Scratch,
     ) -> Result<Choice, Breakdown> {
         self.context_heads.with_context(request.context, scratch, |features, scratch| {
-            self.context_heads.heads.choose_by_bound(features, self.alpha, scratch).map(Choice::certain)
+            let heads = &self.context_heads.heads;
+            heads.choose_by_bound(&request, features, self.alpha, scratch).map(Choice::certain)
         })
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        probabilities.fill(0.0);
+        probabilities[self.choose(request, probabilities.len(), rng, scratch)?.action] = 1.0;
+        Ok(())
     }
 }
 

@@ -122,18 +122,12 @@ impl Experts {
         Ok(())
     }
 
-    /// Calls `decide` with what a decision needs: the linear features, the means, and the deviations. **Samples.**
+    /// Calls `decide` with what a decision needs: the linear features and the means.
     fn with_opinion<T>(
         &self,
         context: &[f32],
-        rng: &mut Rng,
         scratch: &mut Scratch,
-        decide: impl FnOnce(
-            &[f64],
-            &dyn Fn(usize) -> f64,
-            &mut dyn FnMut(&mut [f64]) -> Result<(), Breakdown>,
-            &mut Scratch,
-        ) -> Result<T, Breakdown>,
+        decide: impl FnOnce(&[f64], &dyn Fn(usize) -> f64, &mut Scratch) -> Result<T, Breakdown>,
     ) -> Result<T, Breakdown> {
         scratch.with_features(self.deep.dim(), |features, scratch| {
             self.fill_features(context, scratch.work(), features)?;
@@ -147,11 +141,12 @@ impl Experts {
                         + by_deep * self.deep.posterior(action).predict(features)
                 }
             };
-            let mut deviate = |deviations: &mut [f64]| {
-                self.exploration.draw_deviations(&self.linear, self.seen, rng, deviations)
-            };
-            decide(linear, &predict, &mut deviate, scratch)
+            decide(linear, &predict, scratch)
         })
+    }
+
+    fn deviate(&self, rng: &mut Rng) -> impl FnOnce(&mut [f64]) -> Result<(), Breakdown> {
+        |deviations| self.exploration.draw_deviations(&self.linear, self.seen, rng, deviations)
     }
 }
 
@@ -165,8 +160,8 @@ impl Decider for Experts {
     ) -> Result<(), Breakdown> {
         let n_actions = self.linear.n_actions();
         for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
-            self.with_opinion(context, rng, scratch, |features, predict, deviate, scratch| {
-                self.linear.value(features, scratch, rewards, predict, deviate)
+            self.with_opinion(context, scratch, |features, predict, scratch| {
+                self.linear.value(features, scratch, rewards, predict, self.deviate(rng))
             })?;
             self.scale.restore(rewards);
         }
@@ -180,8 +175,24 @@ impl Decider for Experts {
         rng: &mut Rng,
         scratch: &mut Scratch,
     ) -> Result<Choice, Breakdown> {
-        self.with_opinion(request.context, rng, scratch, |features, predict, deviate, scratch| {
-            self.linear.find_best(features, scratch, predict, deviate).map(Choice::new)
+        self.with_opinion(request.context, scratch, |features, predict, scratch| {
+            let deviate = self.deviate(rng);
+            self.linear.find_best(&request, features, scratch, predict, deviate).map(Choice::new)
+        })
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.with_opinion(request.context, scratch, |features, predict, scratch| {
+            self.linear.find_wins(&request, features, scratch, probabilities, predict, |spreads| {
+                self.exploration.draw_spreads(&self.linear, self.seen, rng, spreads)
+            })
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A temperature is a difference of rewards, and rewards range from 0 and 1 in one problem to −35 and 50 in another. So the
 //! temperature is counted in standard deviations of the rewards seen so far (`temperature_unit`), and one setting serves all. It falls with the
-//! logarithm of the rounds that the caller counts: an action that is worse by Δ is then taken with a probability that falls as
+//! logarithm of the observations: an action that is worse by Δ is then taken with a probability that falls as
 //! t^(−Δ/temperature). Falling faster, an action may be given up for ever by mistake; not falling at all, mistakes never end
 //! (Singh et al., 2000; Cesa-Bianchi et al., "Boltzmann exploration done right", 2017).
 
@@ -23,9 +23,9 @@ words! {
 }
 
 words! {
-    /// How the temperature falls with the rounds.
+    /// How the temperature falls with the observations.
     pub enum Cooling {
-        /// Divided by ln(e + t) in round t.
+        /// Divided by ln(e + t) after t observations.
         Logarithmic = "logarithmic",
         /// Not at all.
         None = "none",
@@ -39,7 +39,7 @@ config! {
         temperature: f64 = 0.25, Range::within(1e-9, 1e9), "our choice";
         /// What a temperature of 1 means: the standard deviation of rewards seen so far (reward-std), or a reward of 1
         temperature_unit: TemperatureUnit = TemperatureUnit::RewardStd, Range::ANY, "our choice";
-        /// How the temperature falls: divided by ln(e + t) in round t (logarithmic), or none
+        /// How the temperature falls: divided by ln(e + t) after t observations (logarithmic), or none
         cooling: Cooling = Cooling::Logarithmic, Range::ANY, "Singh et al. (2000)";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -57,14 +57,14 @@ buildable!(BoltzmannConfig => Boltzmann);
 pub(crate) type Boltzmann = Randomized<BoltzmannConfig>;
 
 impl BoltzmannConfig {
-    /// The temperature in a round, as a difference of rewards.
-    fn temperature_in(&self, round: u64, reward_std: f64) -> f64 {
+    /// The temperature after so many observations, as a difference of rewards.
+    fn temperature_after(&self, n_observed: u64, reward_std: f64) -> f64 {
         let unit = match self.temperature_unit {
             TemperatureUnit::RewardStd => reward_std,
             TemperatureUnit::Reward => 1.0,
         };
         let cooling = match self.cooling {
-            Cooling::Logarithmic => libm::log(std::f64::consts::E + round as f64),
+            Cooling::Logarithmic => libm::log(std::f64::consts::E + n_observed as f64),
             Cooling::None => 1.0,
         };
         self.temperature * unit / cooling
@@ -80,8 +80,8 @@ impl Randomize for BoltzmannConfig {
         &self.agent
     }
 
-    fn probabilities(&self, round: u64, reward_std: f64, rewards: &mut [f64]) {
-        let temperature = self.temperature_in(round, reward_std);
+    fn probabilities(&self, n_observed: u64, reward_std: f64, rewards: &mut [f64]) {
+        let temperature = self.temperature_after(n_observed, reward_std);
         // Relative to the highest reward, so that no exponential overflows and one of them is 1.
         let highest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut total = 0.0;
@@ -156,13 +156,13 @@ mod tests {
     #[test]
     fn the_temperature_falls_and_follows_the_scale_of_rewards() {
         let config = BoltzmannConfig { temperature: 0.5, ..BoltzmannConfig::default() };
-        assert_eq!(config.temperature_in(0, 4.0), 2.0);
+        assert_eq!(config.temperature_after(0, 4.0), 2.0);
         // ln(e + t) is 5 where t = e⁵ − e, nearly 146.
-        assert!((config.temperature_in(146, 1.0) - 0.1).abs() < 1e-3);
+        assert!((config.temperature_after(146, 1.0) - 0.1).abs() < 1e-3);
         let constant = BoltzmannConfig { cooling: Cooling::None, ..config.clone() };
-        assert_eq!(constant.temperature_in(1_000_000, 4.0), 2.0);
+        assert_eq!(constant.temperature_after(1_000_000, 4.0), 2.0);
         let absolute = BoltzmannConfig { temperature_unit: TemperatureUnit::Reward, ..config };
-        assert_eq!(absolute.temperature_in(0, 4.0), 0.5);
+        assert_eq!(absolute.temperature_after(0, 4.0), 0.5);
     }
 
     /// Predictions that are exactly twice as large, in units that are, give the same probabilities.

@@ -1,6 +1,6 @@
 //! ε-greedy: the action of the highest predicted reward, but with probability ε any action, all equally probable.
 //!
-//! ε falls with the rounds that the caller counts, as 1/t: exploring for ever at one rate costs regret for ever, and 1/t is the slowest
+//! ε falls with the observations, as 1/t: exploring for ever at one rate costs regret for ever, and 1/t is the slowest
 //! fall with which the number of random actions grows only as a logarithm (Auer, Cesa-Bianchi and Fischer, 2002).
 
 use crate::model::net::randomized::{Randomize, Randomized};
@@ -13,7 +13,7 @@ config! {
     pub struct EpsilonGreedyConfig {
         /// ε, the probability of a random action, at the start
         epsilon: f64 = 0.1, Range::within(0.0, 1.0), "Sutton and Barto (2018), section 2.3";
-        /// In round t, ε is divided by 1 + t times this; 0 keeps it as it is
+        /// After t observations, ε is divided by 1 + t times this; 0 keeps it as it is
         epsilon_decay: f64 = 0.005, Range::within(0.0, 1e3), "our choice; 1/t as Auer et al. (2002)";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -32,9 +32,9 @@ buildable!(EpsilonGreedyConfig => EpsilonGreedy);
 pub(crate) type EpsilonGreedy = Randomized<EpsilonGreedyConfig>;
 
 impl EpsilonGreedyConfig {
-    /// ε in a round.
-    fn epsilon_in(&self, round: u64) -> f64 {
-        self.epsilon / (1.0 + self.epsilon_decay * round as f64)
+    /// ε after so many observations.
+    fn epsilon_after(&self, n_observed: u64) -> f64 {
+        self.epsilon / (1.0 + self.epsilon_decay * n_observed as f64)
     }
 }
 
@@ -47,8 +47,8 @@ impl Randomize for EpsilonGreedyConfig {
         &self.agent
     }
 
-    fn probabilities(&self, round: u64, _reward_std: f64, rewards: &mut [f64]) {
-        let epsilon = self.epsilon_in(round);
+    fn probabilities(&self, n_observed: u64, _reward_std: f64, rewards: &mut [f64]) {
+        let epsilon = self.epsilon_after(n_observed);
         let higher = |best, action| if rewards[action] > rewards[best] { action } else { best };
         let best = (0..rewards.len()).fold(0, higher);
         rewards.fill(epsilon / rewards.len() as f64);
@@ -100,17 +100,17 @@ mod tests {
         }
     }
 
-    /// By the round of the request, not by how many decisions or lessons came before.
+    /// By what was learned, not by the round of the request: a policy that learned from a log does not begin anew.
     #[test]
-    fn epsilon_falls_with_the_rounds() {
+    fn epsilon_falls_with_the_observations() {
         let config = EpsilonGreedyConfig { epsilon: 0.4, epsilon_decay: 0.01, ..Default::default() };
-        assert_eq!([0, 100, 300, 900].map(|round| config.epsilon_in(round)), [0.4, 0.2, 0.1, 0.04]);
+        assert_eq!([0, 100, 300, 900].map(|n| config.epsilon_after(n)), [0.4, 0.2, 0.1, 0.04]);
         let policy = trained(config);
         let context = [1.0, 0.5];
-        for (round, epsilon) in [(900, 0.04), (100, 0.2), (u64::MAX, 0.0)] {
+        for round in [900, 8, u64::MAX] {
             let choice = policy.choose(Request::new(round, &context)).unwrap();
             let best = highest(&policy.sample_rewards(0, &[&context]).unwrap()).unwrap();
-            let expected = epsilon / 4.0 + if choice.action == best { 1.0 - epsilon } else { 0.0 };
+            let expected = 0.2 / 4.0 + if choice.action == best { 0.8 } else { 0.0 };
             let Propensity::Exact(propensity) = choice.propensity else { panic!("{choice:?}") };
             assert!((propensity - expected).abs() < 1e-15, "round {round}: {choice:?}");
         }

@@ -3,11 +3,11 @@
 //! Every action's reward is drawn by itself, `N(f, ν²λ·gᵀZ⁻¹g)`: in function space, not from one draw of the parameters.
 //! `gradient_net` says what the width `√(gᵀZ⁻¹g)` is.
 
+use crate::Rng;
 use crate::model::net::gradient_net::{GradientNet, PrecisionMatrix, Widen};
 use crate::model::net::reward_net::RewardNetConfig;
 use crate::registry::Definition;
 use crate::registry::settings::{AgentConfig, config};
-use crate::{Choice, Rng};
 
 config! {
     /// Settings of NeuralTS. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
@@ -38,6 +38,11 @@ impl NeuralTsConfig {
     fn full() -> Self {
         Self { precision_matrix: PrecisionMatrix::Full, ..Self::default() }
     }
+
+    /// ν√λ
+    fn scale(&self) -> f64 {
+        self.exploration * self.prior_precision.sqrt()
+    }
 }
 
 impl Widen for NeuralTsConfig {
@@ -54,11 +59,11 @@ impl Widen for NeuralTsConfig {
     }
 
     fn deviate(&self, rng: &mut Rng, deviations: &mut [f64]) {
-        let scale = self.exploration * self.prior_precision.sqrt();
+        let scale = self.scale();
         deviations.iter_mut().for_each(|deviation| *deviation = scale * rng.normal());
     }
 
-    fn choice(action: usize) -> Choice {
-        Choice::new(action)
+    fn spread(&self) -> Option<f64> {
+        Some(self.scale())
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! An action is valued γ widths above its prediction; `gradient_net` says what the width is. The choice is certain.
 
+use crate::Rng;
 use crate::model::net::gradient_net::{GradientNet, PrecisionMatrix, Widen};
 use crate::model::net::reward_net::RewardNetConfig;
 use crate::registry::Definition;
 use crate::registry::settings::{AgentConfig, config};
-use crate::{Choice, Rng};
 
 config! {
     /// Settings of NeuralUCB. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
@@ -56,7 +56,7 @@ impl Widen for NeuralUcbConfig {
         deviations.fill(self.exploration);
     }
 
-    fn choice(action: usize) -> Choice {
-        Choice::certain(action)
+    fn spread(&self) -> Option<f64> {
+        None
     }
 }

@@ -10,7 +10,7 @@ use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer,
 use crate::model::training::reward_scaling::RewardScaling;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, Config};
-use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
+use crate::{Error, Outcome, Request, Rng, Seed, Shape};
 
 /// A rule that makes probabilities of predicted rewards; it is the policy's settings.
 pub(crate) trait Randomize: Config {
@@ -20,9 +20,9 @@ pub(crate) trait Randomize: Config {
     /// Settings of the policy around it.
     fn agent(&self) -> &AgentConfig;
 
-    /// Replaces the predicted rewards of all actions, finite numbers, by the probabilities of taking them in this round.
+    /// Replaces the predicted rewards of the allowed actions, finite numbers, by the probabilities of taking them after so many observations.
     /// `reward_std` is the standard deviation of all rewards seen so far, 1 where they have none.
-    fn probabilities(&self, round: u64, reward_std: f64, rewards: &mut [f64]);
+    fn probabilities(&self, n_observed: u64, reward_std: f64, rewards: &mut [f64]);
 }
 
 /// A reward net, and the rule by which it is acted on.
@@ -30,6 +30,7 @@ pub(crate) trait Randomize: Config {
 pub(crate) struct RandomizedDecider<R> {
     rule: Arc<R>,
     weights: Arc<Weights>,
+    n_observed: u64,
     reward_std: f64,
 }
 
@@ -45,9 +46,10 @@ pub(crate) struct Randomized<R> {
 
 impl<R: Randomize> Randomized<R> {
     fn assemble(rule: &R, (weights, trainer): (Weights, Trainer), scaling: RewardScaling) -> Self {
-        let (rule, weights, reward_std) = (Arc::new(rule.clone()), Arc::new(weights), reward_std(scaling));
+        let (n_observed, reward_std) = (scaling.n, reward_std(scaling));
+        let (rule, weights) = (Arc::new(rule.clone()), Arc::new(weights));
         Self {
-            decider: RandomizedDecider { rule, weights, reward_std },
+            decider: RandomizedDecider { rule, weights, n_observed, reward_std },
             trainer,
             scaling,
             work: Cache::default(),
@@ -66,6 +68,8 @@ fn reward_std(scaling: RewardScaling) -> f64 {
 }
 
 impl<R: Randomize> Decider for RandomizedDecider<R> {
+    const DECIDES_BY_DISTRIBUTION: bool = true;
+
     /// The predicted rewards.
     fn draw(
         &self,
@@ -77,19 +81,39 @@ impl<R: Randomize> Decider for RandomizedDecider<R> {
         self.weights.predict(contexts, &AllUnits, rng, scratch.work(), rewards)
     }
 
-    fn choose(
+    fn distribution(
         &self,
         request: Request<'_>,
-        n_actions: usize,
+        _n_draws: usize,
         rng: &mut Rng,
         scratch: &mut Scratch,
-    ) -> Result<Choice, Breakdown> {
-        scratch.with_rewards(n_actions, |rewards, scratch| {
-            self.draw(&[request.context], rng, scratch, rewards)?;
-            self.rule.probabilities(request.round, self.reward_std, rewards);
-            let action = pick(rewards, rng.uniform());
-            Ok(Choice::new(action).with_propensity(rewards[action]))
-        })
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.draw(&[request.context], rng, scratch, probabilities)?;
+        self.apply_rule(&request, probabilities);
+        Ok(())
+    }
+}
+
+impl<R: Randomize> RandomizedDecider<R> {
+    /// Replaces predicted rewards by probabilities, those of the allowed actions as if there were no others.
+    fn apply_rule(&self, request: &Request<'_>, rewards: &mut [f64]) {
+        let mut n_allowed = 0;
+        for action in 0..rewards.len() {
+            if request.allows(action) {
+                rewards[n_allowed] = rewards[action];
+                n_allowed += 1;
+            }
+        }
+        self.rule.probabilities(self.n_observed, self.reward_std, &mut rewards[..n_allowed]);
+        for action in (0..rewards.len()).rev() {
+            rewards[action] = if request.allows(action) {
+                n_allowed -= 1;
+                rewards[n_allowed]
+            } else {
+                0.0
+            };
+        }
     }
 }
 
@@ -112,6 +136,7 @@ impl<R: Randomize> Learner for Randomized<R> {
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         self.scaling.observe(outcome.reward);
+        self.decider.n_observed = self.scaling.n;
         self.decider.reward_std = reward_std(self.scaling);
     }
 
@@ -127,36 +152,5 @@ impl<R: Randomize> Learner for Randomized<R> {
     fn decode(config: &R, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let scaling = RewardScaling::decode(decoder)?;
         Ok(Self::assemble(config, Trainer::decode(config.net(), shape, decoder)?, scaling))
-    }
-}
-
-/// The action in whose share of (0, 1) the number falls; never one without a share.
-fn pick(probabilities: &[f64], number: f64) -> usize {
-    let (mut rest, mut last) = (number, 0);
-    for (action, &probability) in probabilities.iter().enumerate() {
-        if rest < probability {
-            return action;
-        }
-        if probability > 0.0 {
-            (rest, last) = (rest - probability, action);
-        }
-    }
-    // The shares add up to 1 but for rounding, which leaves the last one a little short.
-    last
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn picks_by_share_and_never_without_one() {
-        let shares = [0.0, 0.25, 0.0, 0.5, 0.25, 0.0];
-        for (number, action) in [(1e-9, 1), (0.2499, 1), (0.25, 3), (0.7499, 3), (0.75, 4), (1.0 - 1e-16, 4)]
-        {
-            assert_eq!(pick(&shares, number), action, "{number}");
-        }
-        // Shares that rounding left short of 1.
-        assert_eq!(pick(&[0.5, 0.4999999999999, 0.0], 1.0 - 1e-16), 1);
     }
 }

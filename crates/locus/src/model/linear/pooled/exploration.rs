@@ -69,6 +69,28 @@ impl Exploration {
         rng: &mut Rng,
         deviations: &mut [f64],
     ) -> Result<(), Breakdown> {
+        self.draw(heads, seen, rng, deviations, Rng::normal)
+    }
+
+    /// Draws α·√max(σ_p², σ_a²) for every action: the standard deviation of a draw but for its leverage. **Samples.**
+    pub(crate) fn draw_spreads(
+        &self,
+        heads: &LinearHeads,
+        seen: Seen,
+        rng: &mut Rng,
+        spreads: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.draw(heads, seen, rng, spreads, |_| 1.0)
+    }
+
+    fn draw(
+        &self,
+        heads: &LinearHeads,
+        seen: Seen,
+        rng: &mut Rng,
+        deviations: &mut [f64],
+        deviate: impl Fn(&mut Rng) -> f64,
+    ) -> Result<(), Breakdown> {
         let (shape, rate) = pooled_noise(heads);
         let pooled = check_variance(rate / rng.gamma(shape), || "the pooled noise variance".to_owned())?;
         let prior_shape = heads.prior().shape;
@@ -78,7 +100,7 @@ impl Exploration {
                 format!("the drawn noise variance of action {action}")
             })?;
             let n_pulls = 2.0 * (posterior.noise_shape() - prior_shape);
-            *deviation = self.alpha(seen, n_pulls) * pooled.max(own).sqrt() * rng.normal();
+            *deviation = self.alpha(seen, n_pulls) * pooled.max(own).sqrt() * deviate(rng);
         }
         Ok(())
     }

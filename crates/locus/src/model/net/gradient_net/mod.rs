@@ -17,9 +17,8 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::agent::{
-    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, check_reward, highest,
-};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, check_reward};
+use crate::math::wins::Race;
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNet, RewardNetConfig, Trainer, Weights};
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, Config};
@@ -43,8 +42,8 @@ pub(crate) trait Widen: Config {
     /// How many widths above its prediction every action is valued. **Samples** if the policy does.
     fn deviate(&self, rng: &mut Rng, deviations: &mut [f64]);
 
-    /// The choice of the action of the highest value.
-    fn choice(action: usize) -> Choice;
+    /// The standard deviation of what [`Widen::deviate`] draws; `None` if it draws nothing.
+    fn spread(&self) -> Option<f64>;
 }
 
 /// A reward net, and the precision of its parameters.
@@ -147,7 +146,38 @@ impl<W: Widen> Decider for WidenedNet<W> {
     ) -> Result<Choice, Breakdown> {
         scratch.with_rewards(n_actions, |rewards, scratch| {
             self.value(request.context, rng, scratch.work(), rewards)?;
-            highest(rewards).map(W::choice)
+            let action = request.highest(rewards)?;
+            Ok(if self.rule.spread().is_some() { Choice::new(action) } else { Choice::certain(action) })
+        })
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Some(spread) = self.rule.spread() else {
+            let best = self.choose(request, probabilities.len(), rng, scratch)?.action;
+            probabilities.fill(0.0);
+            probabilities[best] = 1.0;
+            return Ok(());
+        };
+        scratch.with_rewards(probabilities.len(), |rewards, scratch| {
+            let mut race = std::mem::take::<Race>(scratch.work());
+            let work: &mut Work = scratch.work();
+            self.predict(request.context, work, rewards)?;
+            race.clear();
+            for (action, &mean) in rewards.iter().enumerate().filter(|(action, _)| request.allows(*action)) {
+                let std = spread * work.leverages[action].sqrt();
+                check_reward(action, mean + std)?;
+                race.enter(action, mean, std);
+            }
+            race.finish(probabilities);
+            *scratch.work() = race;
+            Ok(())
         })
     }
 }

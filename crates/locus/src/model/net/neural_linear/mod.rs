@@ -128,7 +128,22 @@ impl Decider for NetHeads {
         scratch.with_features(self.heads.dim(), |features, scratch| {
             let panel = self.weights.features(&[request.context], scratch.work())?;
             fill(features, column_of(panel, 0));
-            self.heads.choose(features, rng, scratch).map(Choice::new)
+            self.heads.choose(&request, features, rng, scratch).map(Choice::new)
+        })
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_features(self.heads.dim(), |features, scratch| {
+            let panel = self.weights.features(&[request.context], scratch.work())?;
+            fill(features, column_of(panel, 0));
+            self.heads.win_probabilities(&request, features, rng, scratch, probabilities)
         })
     }
 }
