@@ -36,6 +36,11 @@ impl<'a> Outcome<'a> {
     /// The largest weight.
     pub(crate) const MAX_WEIGHT: f64 = 1e6;
 
+    /// Whether an outcome can have this weight.
+    pub(crate) fn is_weight(weight: f64) -> bool {
+        weight > 0.0 && weight <= Self::MAX_WEIGHT
+    }
+
     /// Fails unless a policy of this shape can learn from it.
     pub(crate) fn check(&self, shape: Shape) -> Result<(), Error> {
         shape.check_context(self.context)?;
@@ -46,7 +51,7 @@ impl<'a> Outcome<'a> {
         if !(self.reward as f32).is_finite() {
             return Err(Kind::RewardOutOfRange { found: self.reward }.into());
         }
-        if !(self.weight > 0.0 && self.weight <= Self::MAX_WEIGHT) {
+        if !Self::is_weight(self.weight) {
             return Err(Kind::WeightOutOfRange { found: self.weight }.into());
         }
         Ok(())

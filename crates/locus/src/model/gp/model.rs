@@ -112,7 +112,7 @@ impl Learner for MultitaskGp {
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        self.scaling.observe(outcome.reward);
+        self.scaling.observe(outcome);
         self.add(outcome.context, outcome.action, outcome.reward);
         self.whiten();
     }

@@ -177,7 +177,7 @@ impl Learner for LinPool {
         let (order, features) = (by_action(replay), &mut self.features);
         let mut rebuild = self.pooled.heads.rebuild();
         for index in order {
-            let Observation { context, action, reward } = replay.get(index);
+            let Observation { context, action, reward, .. } = replay.get(index);
             scale.fill_features(context, features);
             rebuild.push(action, features.iter().copied(), scale.standardize(reward));
         }

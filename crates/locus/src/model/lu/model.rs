@@ -257,7 +257,7 @@ impl<C: LuConfig> Lu<C> {
         let Shared { kl_weight, kl_warmup_rounds, .. } = self.decider.parts.shared;
         let full = match kl_weight {
             KlWeight::One => 1.0,
-            KlWeight::PerObservation => 1.0 / self.scaling.n.max(1) as f64,
+            KlWeight::PerObservation => 1.0 / self.scaling.n.max(1.0),
         };
         let warm = match kl_warmup_rounds {
             0 => 1.0,
@@ -324,7 +324,7 @@ impl<C: LuConfig> Learner for Lu<C> {
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        self.scaling.observe(outcome.reward);
+        self.scaling.observe(outcome);
         self.decider.scale = self.scaling.scale(self.decider.parts.shared.is_reward_scaled);
     }
 

@@ -238,7 +238,7 @@ impl Locus {
             let mut own = vec![0.0; heads.dim()];
             let mut rebuild = heads.rebuild();
             for &index in &order {
-                let Observation { context, action, reward } = replay.get(index);
+                let Observation { context, action, reward, .. } = replay.get(index);
                 scale.fill_features(context, &mut own);
                 let by_net = &work.all_features[index * n_net..][..n_net];
                 for (place, feature) in own[n_linear..].iter_mut().zip(by_net) {

@@ -58,13 +58,13 @@ pub(crate) type Boltzmann = Randomized<BoltzmannConfig>;
 
 impl BoltzmannConfig {
     /// The temperature after so many observations, as a difference of rewards.
-    fn temperature_after(&self, n_observed: u64, reward_std: f64) -> f64 {
+    fn temperature_after(&self, n_observed: f64, reward_std: f64) -> f64 {
         let unit = match self.temperature_unit {
             TemperatureUnit::RewardStd => reward_std,
             TemperatureUnit::Reward => 1.0,
         };
         let cooling = match self.cooling {
-            Cooling::Logarithmic => libm::log(std::f64::consts::E + n_observed as f64),
+            Cooling::Logarithmic => libm::log(std::f64::consts::E + n_observed),
             Cooling::None => 1.0,
         };
         self.temperature * unit / cooling
@@ -80,7 +80,7 @@ impl Randomize for BoltzmannConfig {
         &self.agent
     }
 
-    fn probabilities(&self, n_observed: u64, reward_std: f64, rewards: &mut [f64]) {
+    fn probabilities(&self, n_observed: f64, reward_std: f64, rewards: &mut [f64]) {
         let temperature = self.temperature_after(n_observed, reward_std);
         // Relative to the highest reward, so that no exponential overflows and one of them is 1.
         let highest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -156,13 +156,13 @@ mod tests {
     #[test]
     fn the_temperature_falls_and_follows_the_scale_of_rewards() {
         let config = BoltzmannConfig { temperature: 0.5, ..BoltzmannConfig::default() };
-        assert_eq!(config.temperature_after(0, 4.0), 2.0);
+        assert_eq!(config.temperature_after(0.0, 4.0), 2.0);
         // ln(e + t) is 5 where t = e⁵ − e, nearly 146.
-        assert!((config.temperature_after(146, 1.0) - 0.1).abs() < 1e-3);
+        assert!((config.temperature_after(146.0, 1.0) - 0.1).abs() < 1e-3);
         let constant = BoltzmannConfig { cooling: Cooling::None, ..config.clone() };
-        assert_eq!(constant.temperature_after(1_000_000, 4.0), 2.0);
+        assert_eq!(constant.temperature_after(1e6, 4.0), 2.0);
         let absolute = BoltzmannConfig { temperature_unit: TemperatureUnit::Reward, ..config };
-        assert_eq!(absolute.temperature_after(0, 4.0), 0.5);
+        assert_eq!(absolute.temperature_after(0.0, 4.0), 0.5);
     }
 
     /// Predictions that are exactly twice as large, in units that are, give the same probabilities.
@@ -170,8 +170,8 @@ mod tests {
     fn probabilities_do_not_depend_on_the_unit_of_rewards() {
         let config = BoltzmannConfig::default();
         let (mut once, mut twice) = ([0.3, -1.0, 2.5], [0.6, -2.0, 5.0]);
-        config.probabilities(70, 1.7, &mut once);
-        config.probabilities(70, 3.4, &mut twice);
+        config.probabilities(70.0, 1.7, &mut once);
+        config.probabilities(70.0, 3.4, &mut twice);
         assert_eq!(once, twice);
         assert!((once.iter().sum::<f64>() - 1.0).abs() < 1e-15);
     }
@@ -183,7 +183,7 @@ mod tests {
         for (mut rewards, expected) in
             [([3e38, -3e38, 0.0], [1.0, 0.0, 0.0]), ([-3e38, -3e38, -3e38], [1.0 / 3.0; 3])]
         {
-            config.probabilities(u64::MAX, 1e-160, &mut rewards);
+            config.probabilities(u64::MAX as f64, 1e-160, &mut rewards);
             assert_eq!(rewards, expected);
         }
     }

@@ -33,8 +33,8 @@ pub(crate) type EpsilonGreedy = Randomized<EpsilonGreedyConfig>;
 
 impl EpsilonGreedyConfig {
     /// ε after so many observations.
-    fn epsilon_after(&self, n_observed: u64) -> f64 {
-        self.epsilon / (1.0 + self.epsilon_decay * n_observed as f64)
+    fn epsilon_after(&self, n_observed: f64) -> f64 {
+        self.epsilon / (1.0 + self.epsilon_decay * n_observed)
     }
 }
 
@@ -47,7 +47,7 @@ impl Randomize for EpsilonGreedyConfig {
         &self.agent
     }
 
-    fn probabilities(&self, n_observed: u64, _reward_std: f64, rewards: &mut [f64]) {
+    fn probabilities(&self, n_observed: f64, _reward_std: f64, rewards: &mut [f64]) {
         let epsilon = self.epsilon_after(n_observed);
         let higher = |best, action| if rewards[action] > rewards[best] { action } else { best };
         let best = (0..rewards.len()).fold(0, higher);
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn epsilon_falls_with_the_observations() {
         let config = EpsilonGreedyConfig { epsilon: 0.4, epsilon_decay: 0.01, ..Default::default() };
-        assert_eq!([0, 100, 300, 900].map(|n| config.epsilon_after(n)), [0.4, 0.2, 0.1, 0.04]);
+        assert_eq!([0.0, 100.0, 300.0, 900.0].map(|n| config.epsilon_after(n)), [0.4, 0.2, 0.1, 0.04]);
         let policy = trained(config);
         let context = [1.0, 0.5];
         for round in [900, 8, u64::MAX] {

@@ -22,7 +22,7 @@ pub(crate) trait Randomize: Config {
 
     /// Replaces the predicted rewards of the allowed actions, finite numbers, by the probabilities of taking them after so many observations.
     /// `reward_std` is the standard deviation of all rewards seen so far, 1 where they have none.
-    fn probabilities(&self, n_observed: u64, reward_std: f64, rewards: &mut [f64]);
+    fn probabilities(&self, n_observed: f64, reward_std: f64, rewards: &mut [f64]);
 }
 
 /// A reward net, and the rule by which it is acted on.
@@ -30,7 +30,7 @@ pub(crate) trait Randomize: Config {
 pub(crate) struct RandomizedDecider<R> {
     rule: Arc<R>,
     weights: Arc<Weights>,
-    n_observed: u64,
+    n_observed: f64,
     reward_std: f64,
 }
 
@@ -135,7 +135,7 @@ impl<R: Randomize> Learner for Randomized<R> {
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        self.scaling.observe(outcome.reward);
+        self.scaling.observe(outcome);
         self.decider.n_observed = self.scaling.n;
         self.decider.reward_std = reward_std(self.scaling);
     }

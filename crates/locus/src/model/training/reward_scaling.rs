@@ -1,24 +1,25 @@
 //! The mean and spread of all rewards seen, for models that learn on a scale of their own.
 
-use crate::Error;
 use crate::math::nn::Panel;
 use crate::registry::save::{Decoder, Encoder};
+use crate::{Error, Outcome};
 
-/// Number, mean and sum of squared deviations of all rewards seen.
+/// Number, mean and sum of squared deviations of all rewards seen; a reward of weight w counts as w of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RewardScaling {
-    pub(crate) n: u64,
+    pub(crate) n: f64,
     mean: f64,
     deviations: f64,
 }
 
 impl RewardScaling {
-    /// Takes in one reward.
-    pub(crate) fn observe(&mut self, reward: f64) {
-        self.n += 1;
+    /// Takes in the reward of an outcome.
+    pub(crate) fn observe(&mut self, outcome: &Outcome<'_>) {
+        let Outcome { reward, weight, .. } = *outcome;
+        self.n += weight;
         let deviation = reward - self.mean;
-        self.mean += deviation / self.n as f64;
-        self.deviations += deviation * (reward - self.mean);
+        self.mean += weight * deviation / self.n;
+        self.deviations += weight * deviation * (reward - self.mean);
     }
 
     /// The scale of all rewards seen, or that of the rewards themselves where none is asked for.
@@ -26,18 +27,23 @@ impl RewardScaling {
         if !is_scaled {
             return RewardScale::AS_GIVEN;
         }
-        let variance = self.deviations / self.n.max(1) as f64;
+        let variance = self.deviations / self.n.max(1.0);
         RewardScale { mean: self.mean, std: if variance > 0.0 { variance.sqrt() } else { 1.0 } }
     }
 
     pub(crate) fn encode(self, encoder: &mut Encoder) {
-        encoder.u64(self.n);
+        encoder.f64(self.n);
         encoder.f64(self.mean);
         encoder.f64(self.deviations);
     }
 
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        Ok(Self { n: decoder.u64()?, mean: decoder.f64()?, deviations: decoder.f64()? })
+        // Format 1 knew no weights.
+        let n = if decoder.format() == 1 { decoder.u64()? as f64 } else { decoder.f64()? };
+        if !(n >= 0.0 && n.is_finite()) {
+            return Err(decoder.damaged(format!("it saw {n} rewards")));
+        }
+        Ok(Self { n, mean: decoder.f64()?, deviations: decoder.f64()? })
     }
 }
 

@@ -56,7 +56,7 @@ impl Parts {
         &self,
         parameters: &[f32],
         variances: &[Vec<f32>],
-        n_observed: u64,
+        n_observed: f64,
         normals: &mut Normals,
         work: &mut Work,
     ) -> f64 {
@@ -78,7 +78,7 @@ impl Parts {
         let log_density = libm::log(noise_std) + 0.5 * libm::log(2.0 * std::f64::consts::PI);
         self.net.backward(parameters, gradients, variances, inputs.input(), net);
 
-        let kl_weight = 1.0 / n_observed.max(1) as f64;
+        let kl_weight = 1.0 / n_observed.max(1.0);
         let kl = self.net.add_kl(parameters, gradients, variances, prior_gain, kl_weight as f32);
         0.5 * squares / n_rows + log_density + kl_weight * kl
     }
@@ -225,7 +225,7 @@ impl Learner for Bbb {
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        self.scaling.observe(outcome.reward);
+        self.scaling.observe(outcome);
         self.net.scale = scale(&self.net.parts, self.scaling);
     }
 

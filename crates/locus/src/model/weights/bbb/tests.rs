@@ -44,7 +44,7 @@ fn loss(parts: &Parts, parameters: &[f32], work: &mut Work) -> f64 {
     let mut variances = Vec::new();
     parts.net.variances(parameters, &mut variances);
     let normals = &mut Normals::new(&mut Seed::new(2).stream("noise", 0));
-    parts.loss(parameters, &variances, 17, normals, work)
+    parts.loss(parameters, &variances, 17.0, normals, work)
 }
 
 /// For contexts that are mostly alike too.

@@ -177,7 +177,7 @@ impl Learner for Fbnn {
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        self.scaling.observe(outcome.reward);
+        self.scaling.observe(outcome);
         self.functional.scale = self.scaling.scale(true);
     }
 
