@@ -124,6 +124,8 @@ impl Replay {
         }
         encoder.u64(u64::from(self.weights.is_some()));
         if self.weights.is_some() {
+            // Draws in proportion to weights depend on where each stands.
+            encoder.usize(self.oldest);
             (0..self.len()).for_each(|index| encoder.f64(self.get(index).weight));
         }
     }
@@ -146,18 +148,31 @@ impl Replay {
             replay.push(&outcome);
         }
         if decoder.format() > 1 && decoder.u64()? != 0 {
-            let mut weights = SumTree::of_ones(replay.len());
-            for index in 0..n_observations {
-                let weight = decoder.f64()?;
-                if !Outcome::is_weight(weight) {
-                    return Err(decoder.damaged(format!("an observation has the weight {weight}")));
-                }
-                // As many as were pushed, so that the newest stand where the oldest stood.
-                weights.set(index % replay.capacity.min(n_observations), weight);
-            }
-            replay.weights = Some(weights);
+            replay.decode_weights(decoder)?;
         }
         Ok(replay)
+    }
+
+    /// Reads the weights, and turns the ring as it stood.
+    fn decode_weights(&mut self, decoder: &mut Decoder<'_>) -> Result<(), Error> {
+        let (n, oldest) = (self.len(), decoder.usize()?);
+        if self.oldest != 0 || (oldest != 0 && (oldest >= n || n < self.capacity)) {
+            return Err(decoder.damaged(format!("its oldest observation of {n} is at {oldest}")));
+        }
+        self.contexts.rotate_right(oldest * self.n_features);
+        self.actions.rotate_right(oldest);
+        self.rewards.rotate_right(oldest);
+        self.oldest = oldest;
+        let mut weights = SumTree::of_ones(n);
+        for index in 0..n {
+            let weight = decoder.f64()?;
+            if !Outcome::is_weight(weight) {
+                return Err(decoder.damaged(format!("an observation has the weight {weight}")));
+            }
+            weights.set((oldest + index) % n, weight);
+        }
+        self.weights = Some(weights);
+        Ok(())
     }
 }
 
