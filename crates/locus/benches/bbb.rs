@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use locus::internals::nn::{
-    Adam, BayesMlp, BayesMlpWork, BayesStart, Input, Layout, Normals, Panel, SparseRows,
+    Adam, BayesMlp, BayesMlpWork, BayesStart, Input, Layout, NormalSource, Normals, Panel, SparseRows,
 };
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 

@@ -33,7 +33,7 @@ struct ExploreThenCommit {
 }
 
 impl Decider for ExploreThenCommit {
-    const DECIDES_BY_DISTRIBUTION: bool = true;
+    const KNOWS_PROPENSITIES: bool = true;
 
     /// The mean rewards; nothing is drawn.
     fn draw(

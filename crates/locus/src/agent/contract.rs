@@ -661,7 +661,7 @@ checks! {
 }
 
 #[cfg(test)]
-pub(crate) use tests::{assert_settings, assert_winners_are_those_of_draws};
+pub(crate) use tests::{assert_settings, assert_winners_are_those_of_draws, specs};
 
 #[cfg(test)]
 mod tests {
@@ -693,7 +693,7 @@ mod tests {
     ];
 
     /// Every preset of every policy.
-    pub(super) fn specs() -> Vec<PolicySpec> {
+    pub(crate) fn specs() -> Vec<PolicySpec> {
         let mut specs = Vec::new();
         for info in Registry::standard().policies() {
             let keys: Vec<&str> = info.settings.iter().map(|setting| setting.key).collect();
@@ -710,8 +710,9 @@ mod tests {
     pub(crate) fn assert_settings(policy: &str, expected: &str) {
         let spec: PolicySpec = policy.parse().unwrap();
         let mut found: BTreeMap<&str, &str> = spec.settings().collect();
-        // Every policy has these.
+        // Every policy has these, or every one whose probabilities are shares of draws.
         assert_eq!((found.remove("initial"), found.remove("floor")), (Some("round-robin"), Some("0")));
+        assert_eq!(found.remove("propensity_draws").unwrap_or("128"), "128");
         let expected = expected.split_whitespace().map(|setting| setting.split_once('=').unwrap());
         assert_eq!(found, expected.collect(), "{policy}");
     }

@@ -28,8 +28,10 @@ pub trait Decider: Clone + Send + Sync + 'static {
     /// Whether [`Decider::draw`] gives rewards. A decider without a reward model never draws.
     const HAS_REWARDS: bool = true;
 
-    /// Whether decisions are sampled from [`Decider::distribution`], by a rule of the decider's own, and not by the highest reward of a draw.
-    const DECIDES_BY_DISTRIBUTION: bool = false;
+    /// Whether every choice knows its exact propensity without being asked, because it follows a rule other than Thompson sampling.
+    ///
+    /// [`Decider::choose`] then samples from [`Decider::distribution`], unless it is overridden.
+    const KNOWS_PROPENSITIES: bool = false;
 
     /// Decides among the allowed actions. **Samples.**
     ///
@@ -37,8 +39,8 @@ pub trait Decider: Clone + Send + Sync + 'static {
     /// unknown. Override it to find the best action without sampling every reward; the result must equal the best of
     /// [`Decider::draw`] with the same `rng`.
     ///
-    /// A model that explores by a rule of its own leaves this as it is, sets [`Decider::DECIDES_BY_DISTRIBUTION`], and says in
-    /// [`Decider::distribution`] how probable each action is. Its propensities are then exact without being asked for.
+    /// A model that explores by a rule of its own leaves this as it is, sets [`Decider::KNOWS_PROPENSITIES`], and says in
+    /// [`Decider::distribution`] how probable each action is.
     ///
     /// Decisions should not allocate: [`Scratch::with_rewards`] and [`Scratch::work`] give buffers that a thread reuses.
     fn choose(
@@ -48,7 +50,7 @@ pub trait Decider: Clone + Send + Sync + 'static {
         rng: &mut Rng,
         scratch: &mut Scratch,
     ) -> Result<Choice, Breakdown> {
-        if Self::DECIDES_BY_DISTRIBUTION {
+        if Self::KNOWS_PROPENSITIES {
             return scratch.with_probabilities(n_actions, |probabilities, scratch| {
                 self.distribution(request, 1, rng, scratch, probabilities)?;
                 Ok(pick(probabilities, rng.uniform()))
@@ -56,6 +58,8 @@ pub trait Decider: Clone + Send + Sync + 'static {
         }
         scratch.with_rewards(n_actions, |rewards, scratch| {
             self.draw(&[request.context], rng, scratch, rewards)?;
+            #[cfg(test)]
+            drawn::keep(rewards);
             request.highest(rewards).map(Choice::new)
         })
     }
@@ -84,9 +88,9 @@ pub trait Decider: Clone + Send + Sync + 'static {
         })
     }
 
-    /// Decides for many requests, each with its own random numbers. **Samples.**
+    /// Decides for many requests, each with its own random numbers. **Samples.** Fails with the index of a request that is at fault.
     ///
-    /// A choice must not depend on the other requests. The default decides one by one.
+    /// A choice must not depend on the other requests. The default decides one by one. The policy around it asks for at most 256 at once.
     fn choose_many(
         &self,
         requests: &[Request<'_>],
@@ -102,7 +106,8 @@ pub trait Decider: Clone + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Fills in the probabilities of many requests, those of a request side by side. **Samples.** The default does so one by one.
+    /// Fills in the probabilities of many requests, those of a request side by side. **Samples.** Fails with the index of a request
+    /// that is at fault. The default does so one by one.
     fn distribution_many(
         &self,
         requests: &[Request<'_>],
@@ -141,20 +146,50 @@ pub(crate) fn win_shares(
     Ok(())
 }
 
-/// Takes for each request the allowed action of the highest reward; `rewards` has those of a request side by side.
-pub(crate) fn choose_many_by_draws(
+/// Takes for each request the allowed action of the highest reward. `draw` fills in the rewards of one draw for each context, those of a
+/// context side by side; if it fails, the request at fault is the first with a reward that is not finite.
+pub(crate) fn choose_by_draws(
     requests: &[Request<'_>],
-    rewards: &[f64],
+    n_actions: usize,
+    scratch: &mut Scratch,
     choices: &mut [Choice],
+    draw: impl FnOnce(&[&[f32]], &mut Scratch, &mut [f64]) -> Result<(), Breakdown>,
 ) -> Result<(), (usize, Breakdown)> {
-    if requests.is_empty() {
-        return Ok(());
+    let contexts: Vec<&[f32]> = requests.iter().map(|request| request.context).collect();
+    scratch.with_rewards(requests.len() * n_actions, |rewards, scratch| {
+        draw(&contexts, scratch, rewards).map_err(|breakdown| {
+            let place = rewards.iter().position(|reward| !reward.is_finite());
+            (place.unwrap_or(0) / n_actions, breakdown)
+        })?;
+        #[cfg(test)]
+        drawn::keep(rewards);
+        for (index, (request, rewards)) in requests.iter().zip(rewards.chunks_exact(n_actions)).enumerate() {
+            let action = request.highest(rewards).map_err(|breakdown| (index, breakdown))?;
+            choices[index] = Choice::new(action);
+        }
+        Ok(())
+    })
+}
+
+/// The rewards that the last decision, or batch of decisions, of this thread compared.
+#[cfg(test)]
+pub(crate) mod drawn {
+    use std::cell::RefCell;
+
+    thread_local! {
+        static REWARDS: RefCell<Vec<f64>> = RefCell::default();
     }
-    let rewards = rewards.chunks_exact(rewards.len() / requests.len());
-    for (index, (request, rewards)) in requests.iter().zip(rewards).enumerate() {
-        choices[index] = request.highest(rewards).map(Choice::new).map_err(|breakdown| (index, breakdown))?;
+
+    pub(crate) fn keep(rewards: &[f64]) {
+        REWARDS.with_borrow_mut(|kept| {
+            kept.clear();
+            kept.extend_from_slice(rewards);
+        });
     }
-    Ok(())
+
+    pub(crate) fn take() -> Vec<f64> {
+        REWARDS.take()
+    }
 }
 
 /// The action in whose share of (0, 1) the number falls, with its share; never one without a share.

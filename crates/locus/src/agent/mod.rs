@@ -10,6 +10,8 @@ mod learner;
 mod plan;
 mod replay;
 mod scratch;
+#[cfg(test)]
+mod tests;
 mod wrapper;
 
 use std::sync::Arc;
@@ -21,7 +23,7 @@ pub(crate) use learner::check_reward;
 #[cfg(any(test, feature = "contract"))]
 pub(crate) use learner::highest;
 pub use learner::{Breakdown, Decider, Learner};
-pub(crate) use learner::{choose_many_by_draws, win_shares};
+pub(crate) use learner::{choose_by_draws, pick, win_shares};
 pub use plan::Plan;
 pub use replay::{Observation, Replay};
 pub(crate) use scratch::Cache;
@@ -57,7 +59,7 @@ pub trait Choose: Send + Sync {
     /// choice does not depend on the others. Linear policies choose as [`Choose::choose`] does, to the bit; nets round differently, by about 1e-7
     /// of a reward.
     ///
-    /// Fails at the first request that is at fault, and says which.
+    /// Fails if a request is at fault, and says which.
     fn choose_many(&self, requests: &[Request<'_>]) -> Result<Vec<Choice>, Error> {
         let mut choices = vec![Choice::new(0); requests.len()];
         self.choose_into(requests, &mut choices)?;

@@ -167,8 +167,8 @@ impl Frame {
     }
 
     /// Whether the action is sampled from the probabilities of all, rather than chosen by the model alone.
-    fn is_by_distribution(&self, request: &Request<'_>) -> bool {
-        request.wants_propensity || self.plan.agent.floor > 0.0
+    fn is_by_distribution<D: Decider>(&self, request: &Request<'_>) -> bool {
+        (request.wants_propensity && !D::KNOWS_PROPENSITIES) || self.plan.agent.floor > 0.0
     }
 
     /// The allowed actions that still have to be tried, if there are any.
@@ -188,13 +188,14 @@ impl Frame {
         forced.clone().next().is_some().then_some(forced)
     }
 
-    fn choose(&self, decider: &impl Decider, pulls: &Pulls, request: Request<'_>) -> Result<Choice, Error> {
+    fn choose<D: Decider>(&self, decider: &D, pulls: &Pulls, request: Request<'_>) -> Result<Choice, Error> {
         request.check(self.shape())?;
-        if self.is_by_distribution(&request) {
+        if self.is_by_distribution::<D>(&request) {
             return Scratch::with(|scratch| {
                 scratch.with_probabilities(self.shape().n_actions, |probabilities, scratch| {
-                    self.fill(decider, pulls, request, scratch, probabilities)?;
-                    Ok(self.pick(request.round, probabilities))
+                    let mut rng = self.rng(request.round);
+                    self.fill(decider, pulls, request, &mut rng, scratch, probabilities)?;
+                    Ok(pick(probabilities, rng.uniform()))
                 })
             });
         }
@@ -204,7 +205,7 @@ impl Frame {
         let (n_actions, mut rng) = (self.shape().n_actions, self.rng(request.round));
         let choice = Scratch::with(|scratch| decider.choose(request, n_actions, &mut rng, scratch))
             .map_err(|breakdown| in_round(breakdown, request.round))?;
-        self.checked(choice, &request)
+        self.checked::<D>(choice, &request)
     }
 
     /// The choice of an initial pull, if one is due.
@@ -220,17 +221,12 @@ impl Frame {
         }
     }
 
-    /// Samples an action from its probabilities, with a number of its own stream.
-    fn pick(&self, round: u64, probabilities: &[f64]) -> Choice {
-        pick(probabilities, self.identity.seed.stream("act", round).uniform())
-    }
-
     /// Fails if a decider chose what it may not.
-    fn checked(&self, choice: Choice, request: &Request<'_>) -> Result<Choice, Error> {
+    fn checked<D: Decider>(&self, choice: Choice, request: &Request<'_>) -> Result<Choice, Error> {
         let n_actions = self.shape().n_actions;
         let is_possible = match choice.propensity {
             Propensity::Exact(probability) => probability > 0.0 && probability <= 1.0 + 1e-9,
-            Propensity::Unknown => true,
+            Propensity::Unknown => !D::KNOWS_PROPENSITIES,
         };
         if choice.action < n_actions && request.allows(choice.action) && is_possible {
             // Probabilities that were added up may exceed 1 by rounding.
@@ -249,13 +245,14 @@ impl Frame {
         decider: &impl Decider,
         pulls: &Pulls,
         request: Request<'_>,
+        rng: &mut Rng,
         scratch: &mut Scratch,
         probabilities: &mut [f64],
     ) -> Result<(), Error> {
         if !self.fill_initial(pulls, &request, probabilities) {
-            let (n_draws, mut rng) = (self.plan.propensity_draws, self.rng(request.round));
+            let n_draws = self.plan.propensity_draws;
             decider
-                .distribution(request, n_draws, &mut rng, scratch, probabilities)
+                .distribution(request, n_draws, rng, scratch, probabilities)
                 .map_err(|breakdown| in_round(breakdown, request.round))?;
             self.check_distribution(&request, probabilities)?;
         }
@@ -313,7 +310,8 @@ impl Frame {
     ) -> Result<(), Error> {
         request.check(self.shape())?;
         check_length("probabilities", probabilities.len(), self.shape().n_actions)?;
-        Scratch::with(|scratch| self.fill(decider, pulls, request, scratch, probabilities))
+        let mut rng = self.rng(request.round);
+        Scratch::with(|scratch| self.fill(decider, pulls, request, &mut rng, scratch, probabilities))
     }
 
     fn choose_into(
@@ -325,36 +323,50 @@ impl Frame {
     ) -> Result<(), Error> {
         check_length("choices", choices.len(), requests.len())?;
         self.check_all(requests)?;
+        let lots = requests.chunks(BATCH).zip(choices.chunks_mut(BATCH));
+        for (lot, (requests, choices)) in lots.enumerate() {
+            self.choose_lot(decider, pulls, requests, choices)
+                .map_err(|(index, error)| error.of_request(lot * BATCH + index))?;
+        }
+        Ok(())
+    }
+
+    /// Decides for requests that were checked. Fails with the index of one.
+    fn choose_lot<D: Decider>(
+        &self,
+        decider: &D,
+        pulls: &Pulls,
+        requests: &[Request<'_>],
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Error)> {
         // Those that the model decides, and those that are sampled from probabilities.
         let (mut by_model, mut by_distribution) = (Batch::default(), Batch::default());
         for (index, request) in requests.iter().enumerate() {
-            if self.is_by_distribution(request) {
+            if self.forced(pulls, request).is_some() {
+                choices[index] = self.choose(decider, pulls, *request).map_err(|error| (index, error))?;
+            } else if self.is_by_distribution::<D>(request) {
                 by_distribution.push(index, *request, self.rng(request.round));
-            } else if let Some(choice) = self.initial(pulls, request) {
-                choices[index] = choice;
             } else {
                 by_model.push(index, *request, self.rng(request.round));
             }
         }
         let n_actions = self.shape().n_actions;
-        let Batch { indices, requests, rngs } = &mut by_model;
-        let mut chosen = vec![Choice::new(0); requests.len()];
-        Scratch::with(|scratch| decider.choose_many(requests, n_actions, rngs, scratch, &mut chosen))
-            .map_err(|(place, breakdown)| {
-                in_round(breakdown, requests[place].round).of_request(indices[place])
-            })?;
-        for (place, choice) in chosen.into_iter().enumerate() {
-            let index = indices[place];
-            choices[index] =
-                self.checked(choice, &requests[place]).map_err(|error| error.of_request(index))?;
+        if !by_model.requests.is_empty() {
+            let Batch { indices, requests, rngs } = &mut by_model;
+            let mut chosen = vec![Choice::new(0); requests.len()];
+            Scratch::with(|scratch| decider.choose_many(requests, n_actions, rngs, scratch, &mut chosen))
+                .map_err(|(place, breakdown)| (indices[place], in_round(breakdown, requests[place].round)))?;
+            for ((choice, request), &index) in chosen.into_iter().zip(requests).zip(&*indices) {
+                choices[index] = self.checked::<D>(choice, request).map_err(|error| (index, error))?;
+            }
         }
-        let mut probabilities = vec![0.0; by_distribution.requests.len() * n_actions];
-        self.fill_batch(decider, pulls, &mut by_distribution, &mut probabilities)?;
-        let probabilities = probabilities.chunks_exact(n_actions);
-        for ((index, request), probabilities) in
-            by_distribution.indices.iter().zip(&by_distribution.requests).zip(probabilities)
-        {
-            choices[*index] = self.pick(request.round, probabilities);
+        if !by_distribution.requests.is_empty() {
+            let probabilities = self.distribution_of_batch(decider, &mut by_distribution)?;
+            let Batch { indices, rngs, .. } = &mut by_distribution;
+            let decided = indices.iter().zip(rngs).zip(probabilities.chunks_exact(n_actions));
+            for ((&index, rng), probabilities) in decided {
+                choices[index] = pick(probabilities, rng.uniform());
+            }
         }
         Ok(())
     }
@@ -366,13 +378,31 @@ impl Frame {
         requests: &[Request<'_>],
         probabilities: &mut [f64],
     ) -> Result<(), Error> {
-        check_length("probabilities", probabilities.len(), requests.len() * self.shape().n_actions)?;
+        let n_actions = self.shape().n_actions;
+        check_length("probabilities", probabilities.len(), requests.len() * n_actions)?;
         self.check_all(requests)?;
-        let mut batch = Batch::default();
-        for (index, request) in requests.iter().enumerate() {
-            batch.push(index, *request, self.rng(request.round));
+        let lots = requests.chunks(BATCH).zip(probabilities.chunks_mut(BATCH * n_actions));
+        for (lot, (requests, probabilities)) in lots.enumerate() {
+            let mut by_model = Batch::default();
+            for (index, request) in requests.iter().enumerate() {
+                let probabilities = &mut probabilities[index * n_actions..][..n_actions];
+                if self.fill_initial(pulls, request, probabilities) {
+                    self.mix_floor(request, probabilities);
+                } else {
+                    by_model.push(index, *request, self.rng(request.round));
+                }
+            }
+            if by_model.requests.is_empty() {
+                continue;
+            }
+            let found = self
+                .distribution_of_batch(decider, &mut by_model)
+                .map_err(|(index, error)| error.of_request(lot * BATCH + index))?;
+            for (&index, found) in by_model.indices.iter().zip(found.chunks_exact(n_actions)) {
+                probabilities[index * n_actions..][..n_actions].copy_from_slice(found);
+            }
         }
-        self.fill_batch(decider, pulls, &mut batch, probabilities)
+        Ok(())
     }
 
     fn check_all(&self, requests: &[Request<'_>]) -> Result<(), Error> {
@@ -382,46 +412,25 @@ impl Frame {
         Ok(())
     }
 
-    /// Fills in the probabilities of requests that were checked, those of a request side by side.
-    fn fill_batch(
+    /// The probabilities of requests that the model decides, those of a request side by side. Fails with the index of one.
+    fn distribution_of_batch(
         &self,
         decider: &impl Decider,
-        pulls: &Pulls,
         batch: &mut Batch<'_>,
-        probabilities: &mut [f64],
-    ) -> Result<(), Error> {
-        let n_actions = self.shape().n_actions;
-        let is_initial = |request: &Request<'_>| self.forced(pulls, request).is_some();
-        // Initial pulls come first, if at all, so that the rest is one batch.
-        let n_initial = batch.requests.iter().take_while(|request| is_initial(request)).count();
-        if batch.requests[n_initial..].iter().any(is_initial) {
-            // Rounds out of order, at the very beginning: one by one.
-            for (place, request) in batch.requests.iter().enumerate() {
-                let probabilities = &mut probabilities[place * n_actions..][..n_actions];
-                Scratch::with(|scratch| self.fill(decider, pulls, *request, scratch, probabilities))
-                    .map_err(|error| error.of_request(batch.indices[place]))?;
-            }
-            return Ok(());
-        }
-        let (initial, rest) = probabilities.split_at_mut(n_initial * n_actions);
-        for (request, probabilities) in batch.requests.iter().zip(initial.chunks_exact_mut(n_actions)) {
-            self.fill_initial(pulls, request, probabilities);
-        }
-        let (requests, rngs) = (&batch.requests[n_initial..], &mut batch.rngs[n_initial..]);
-        let n_draws = self.plan.propensity_draws;
-        Scratch::with(|scratch| decider.distribution_many(requests, n_draws, rngs, scratch, rest)).map_err(
-            |(place, breakdown)| {
-                in_round(breakdown, requests[place].round).of_request(batch.indices[n_initial + place])
-            },
-        )?;
-        for (place, (request, probabilities)) in
-            batch.requests.iter().zip(probabilities.chunks_exact_mut(n_actions)).enumerate()
-        {
-            self.check_distribution(request, probabilities)
-                .map_err(|error| error.of_request(batch.indices[place]))?;
+    ) -> Result<Vec<f64>, (usize, Error)> {
+        let Batch { indices, requests, rngs } = batch;
+        let (n_actions, n_draws) = (self.shape().n_actions, self.plan.propensity_draws);
+        let mut probabilities = vec![0.0; requests.len() * n_actions];
+        Scratch::with(|scratch| {
+            decider.distribution_many(requests, n_draws, rngs, scratch, &mut probabilities)
+        })
+        .map_err(|(place, breakdown)| (indices[place], in_round(breakdown, requests[place].round)))?;
+        let found = probabilities.chunks_exact_mut(n_actions).zip(&*requests).zip(&*indices);
+        for ((probabilities, request), &index) in found {
+            self.check_distribution(request, probabilities).map_err(|error| (index, error))?;
             self.mix_floor(request, probabilities);
         }
-        Ok(())
+        Ok(probabilities)
     }
 
     fn sample_rewards<D: Decider>(
@@ -450,7 +459,10 @@ impl Frame {
     }
 }
 
-/// Requests that are decided together, and where they stood.
+/// How many requests a decider is given at once, so that what it computes for them stays in the cache.
+const BATCH: usize = 256;
+
+/// Requests that are decided together, where they stood, and where the random numbers of each come from.
 #[derive(Default)]
 struct Batch<'a> {
     indices: Vec<usize>,
@@ -460,6 +472,10 @@ struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     fn push(&mut self, index: usize, request: Request<'a>, rng: Rng) {
+        if self.rngs.is_empty() {
+            // Generators are large, so they are not moved about as the list grows.
+            self.rngs.reserve(BATCH);
+        }
         self.indices.push(index);
         self.requests.push(request);
         self.rngs.push(rng);
@@ -542,7 +558,11 @@ impl<L: Learner> Policy for Agent<L> {
             self.check_outcome(outcome).map_err(|error| error.of_outcome(index))?;
         }
         self.learner.observe_many(outcomes);
-        let is_due = outcomes.iter().fold(false, |is_due, outcome| self.count(outcome) || is_due);
+        let mut is_due = false;
+        for outcome in outcomes {
+            // Every outcome is counted, whether or not training is due already.
+            is_due |= self.count(outcome);
+        }
         match outcomes.last() {
             Some(last) if is_due => self.train(last.round),
             _ => Ok(FitReport::default()),

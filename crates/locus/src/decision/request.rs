@@ -95,6 +95,22 @@ impl<'a> Request<'a> {
         self.allowed.map_or(n_actions, |allowed| allowed.iter().filter(|is_allowed| **is_allowed).count())
     }
 
+    /// The allowed action that has so many allowed ones before it. There must be one.
+    pub(crate) fn nth_allowed(&self, mut n: usize) -> usize {
+        let Some(allowed) = self.allowed else { return n };
+        // Whole lots are counted before one is looked into.
+        let lots = allowed.chunks(16);
+        for (lot, allowed) in lots.enumerate() {
+            let n_allowed = allowed.iter().map(|is_allowed| usize::from(*is_allowed)).sum();
+            if n < n_allowed {
+                let mut actions = (0..allowed.len()).filter(|&action| allowed[action]);
+                return lot * 16 + actions.nth(n).expect("as many as were counted");
+            }
+            n -= n_allowed;
+        }
+        panic!("fewer actions are allowed than were counted")
+    }
+
     /// Fails unless a policy of this shape can decide.
     pub(crate) fn check(&self, shape: Shape) -> Result<(), Error> {
         shape.check_context(self.context)?;

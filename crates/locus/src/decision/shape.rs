@@ -36,6 +36,10 @@ impl Shape {
         if context.len() != self.n_features {
             return Err(Kind::ContextLength { found: context.len(), expected: self.n_features }.into());
         }
+        // All at once first, which vectors can do.
+        if context.iter().fold(true, |are_finite, feature| are_finite & feature.is_finite()) {
+            return Ok(());
+        }
         match context.iter().position(|feature| !feature.is_finite()) {
             Some(index) => Err(Kind::NonFiniteFeature { index, value: context[index] }.into()),
             None => Ok(()),

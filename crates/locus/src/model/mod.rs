@@ -51,6 +51,7 @@ policies! {
     uniform,
 }
 
+mod ensemble;
 pub(crate) mod gp;
 pub(crate) mod linear;
 pub(crate) mod lu;

@@ -26,6 +26,7 @@ pub(crate) struct Uniform;
 
 impl Decider for Uniform {
     const HAS_REWARDS: bool = false;
+    const KNOWS_PROPENSITIES: bool = true;
 
     fn draw(
         &self,
@@ -45,8 +46,7 @@ impl Decider for Uniform {
         _scratch: &mut Scratch,
     ) -> Result<Choice, Breakdown> {
         let n = request.n_allowed(n_actions);
-        let mut allowed = (0..n_actions).filter(|&action| request.allows(action));
-        let action = allowed.nth(rng.below(n)).expect("as many as were counted");
+        let action = request.nth_allowed(rng.below(n));
         Ok(Choice::new(action).with_propensity(1.0 / n as f64))
     }
 

@@ -156,21 +156,24 @@ impl Posterior {
         (mean, covariance)
     }
 
-    /// Draws the mean rewards of all actions in a context together. **Samples.** `work` as for [`Posterior::moments`].
+    /// Draws the mean rewards of all actions in a context together, as often as `rewards` has room for, those of a draw side by
+    /// side. **Samples.** `work` as for [`Posterior::moments`].
     ///
     /// A squared pivot of their covariance that is nothing beside the variance before anything was seen is rounding, and taken for 0.
     pub fn draw(&self, context: &[f32], rng: &mut Rng, work: &mut [f64], rewards: &mut [f64]) {
         let n_actions = self.kernel.places.n_actions;
         let floor = 1e-14 * self.kernel.of_contexts(context, context);
         let (work, normals) = work.split_at_mut(work.len() - n_actions);
-        normals.iter_mut().for_each(|normal| *normal = rng.normal());
         let (mean, covariance) = self.moments(context, work);
         matrix::factor(covariance, n_actions, n_actions, floor);
-        rewards.copy_from_slice(mean);
-        for (i, (row, normal)) in covariance.chunks_exact(n_actions).zip(normals).enumerate() {
-            // What lies beside a held pivot is rounding over nearly nothing.
-            if row[i] > floor.sqrt() {
-                matrix::add_scaled(*normal, &row[i..], &mut rewards[i..]);
+        for rewards in rewards.chunks_exact_mut(n_actions) {
+            normals.iter_mut().for_each(|normal| *normal = rng.normal());
+            rewards.copy_from_slice(mean);
+            for (i, (row, normal)) in covariance.chunks_exact(n_actions).zip(&*normals).enumerate() {
+                // What lies beside a held pivot is rounding over nearly nothing.
+                if row[i] > floor.sqrt() {
+                    matrix::add_scaled(*normal, &row[i..], &mut rewards[i..]);
+                }
             }
         }
     }

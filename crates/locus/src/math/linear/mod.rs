@@ -18,10 +18,27 @@ pub use block::Block;
 
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Rng};
-use triangle::{LANES, Triangle};
+pub use triangle::LANES;
+use triangle::Triangle;
 
-/// Room for [`LinearPosterior::leverages`].
-pub type LeverageWork = Vec<[f64; LANES]>;
+/// Up to [`LANES`] rows of features, value by value: what the rows have in one place lies side by side.
+pub type LanesWork = Vec<[f64; LANES]>;
+
+/// Calls `body` with rows of features [n, d], [`LANES`] at a time and side by side, and with the number of the first of them.
+pub fn in_lanes(features: &[f64], dim: usize, work: &mut LanesWork, mut body: impl FnMut(usize, &LanesWork)) {
+    work.resize(dim, [0.0; LANES]);
+    for (lot, features) in features.chunks(LANES * dim).enumerate() {
+        put_in_lanes(features.chunks_exact(dim), work);
+        body(lot * LANES, work);
+    }
+}
+
+/// Lanes without a row keep what they hold.
+fn put_in_lanes<'a>(rows: impl Iterator<Item = &'a [f64]>, work: &mut LanesWork) {
+    for (lane, row) in rows.enumerate() {
+        work.iter_mut().zip(row).for_each(|(place, feature)| place[lane] = *feature);
+    }
+}
 
 /// The prior of a [`LinearPosterior`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,26 +165,20 @@ impl LinearPosterior {
         &self,
         features: &[f64],
         rows: &[usize],
-        work: &mut LeverageWork,
+        work: &mut LanesWork,
         leverages: &mut Vec<f64>,
     ) {
         let dim = self.dim();
+        let row = |index: usize| &features[index * dim..][..dim];
         leverages.clear();
         for rows in rows.chunks(LANES) {
-            let row = |index: usize| &features[index * dim..][..dim];
+            work.resize(dim, [0.0; LANES]);
             if let [only] = *rows {
-                work.resize(dim.div_ceil(LANES).max(work.len()), [0.0; LANES]);
                 let room = &mut work.as_flattened_mut()[..dim];
                 leverages.push(self.leverage(row(only), room));
                 continue;
             }
-            work.clear();
-            work.resize(dim, [0.0; LANES]);
-            for (lane, &index) in rows.iter().enumerate() {
-                for (place, feature) in work.iter_mut().zip(row(index)) {
-                    place[lane] = *feature;
-                }
-            }
+            put_in_lanes(rows.iter().map(|&index| row(index)), work);
             self.triangle.solve_many_transposed(work);
             let squares = triangle::squares(work);
             for (&index, square) in rows.iter().zip(squares) {
@@ -191,6 +202,11 @@ impl LinearPosterior {
     pub fn predict(&self, features: &[f64]) -> f64 {
         assert_eq!(features.len(), self.dim());
         triangle::dot(features, &self.mean)
+    }
+
+    /// [`Self::predict`] of the rows that [`in_lanes`] put side by side, to the bit.
+    pub fn predict_many(&self, lanes: &LanesWork) -> [f64; LANES] {
+        triangle::dot_many(lanes, &self.mean)
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {

@@ -1,10 +1,11 @@
 //! The packed triangle `[R q]` and the three loops over it.
 //!
 //! Row i holds `R[i][i..]` and then `q[i]`, one row after another, so every loop runs over contiguous memory.
-//! The loops are plain; `multiversion` compiles each for several instruction sets and picks one at run time.
+//! Most loops are plain; `multiversion` compiles each for several instruction sets and picks one at run time.
 //! No sum is reordered between them and no product fused, so all give the same bits.
 
 use multiversion::multiversion;
+use pulp::{Arch, Simd, WithSimd};
 
 /// An upper triangular R of d rows with a right-hand side q.
 #[derive(Clone, Debug)]
@@ -109,12 +110,12 @@ impl Triangle {
     /// Solves Rᵀv = x for several x at once, given element by element in `solutions`.
     pub(super) fn solve_many_transposed(&self, solutions: &mut [[f64; LANES]]) {
         assert_eq!(solutions.len(), self.dim);
-        forward_substitute_many(&self.entries, solutions);
+        Arch::new().dispatch(ForwardSubstituteMany { entries: &self.entries, solutions });
     }
 }
 
 /// How many right-hand sides are solved for together.
-pub(super) const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 /// Givens rotations, a row at a time.
 #[multiversion(targets = "simd")]
@@ -170,39 +171,158 @@ fn forward_substitute(entries: &[f64], solution: &mut [f64]) {
 }
 
 /// As [`forward_substitute`] for each lane, to the bit but for the signs of zeros.
-#[multiversion(targets = "simd")]
-fn forward_substitute_many(entries: &[f64], solutions: &mut [[f64; LANES]]) {
-    let mut entries = entries;
-    let mut solutions = solutions;
-    while let [first, later @ ..] = solutions {
-        let (top, rest) = entries.split_at(later.len() + 2);
-        first.iter_mut().for_each(|value| *value /= top[0]);
-        let solved = *first;
-        for (place, factor) in later.iter_mut().zip(&top[1..]) {
-            for (value, solved) in place.iter_mut().zip(&solved) {
-                *value -= solved * factor;
-            }
+struct ForwardSubstituteMany<'a> {
+    entries: &'a [f64],
+    solutions: &'a mut [[f64; LANES]],
+}
+
+impl WithSimd for ForwardSubstituteMany<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match S::F64_LANES {
+            8 => self.solve::<S, 1>(simd),
+            4 => self.solve::<S, 2>(simd),
+            2 => self.solve::<S, 4>(simd),
+            _ => self.solve::<S, 8>(simd),
         }
-        entries = rest;
-        solutions = later;
     }
 }
 
-/// Σ aᵢ² for each lane, in the order of [`lane_dot`].
-#[multiversion(targets = "simd")]
-pub(super) fn squares(solutions: &[[f64; LANES]]) -> [f64; LANES] {
-    let mut sums = [[0.0; LANES]; 8];
-    for chunk in solutions.chunks(8) {
-        for (sums, values) in sums.iter_mut().zip(chunk) {
-            for (sum, value) in sums.iter_mut().zip(values) {
-                *sum += value * value;
+impl ForwardSubstituteMany<'_> {
+    /// Rows of R are taken [`ROWS`] at a time, so that what is left of an x is read and written once for all of them. V vectors hold the
+    /// lanes.
+    #[inline(always)]
+    fn solve<S: Simd, const V: usize>(self, simd: S) {
+        let Self { mut entries, mut solutions } = self;
+        while solutions.len() >= ROWS {
+            let dim = solutions.len();
+            let mut rows: [&[f64]; ROWS] = [&[]; ROWS];
+            for (row, place) in rows.iter_mut().enumerate() {
+                // From its diagonal on, without q.
+                let (top, rest) = entries.split_at(dim + 1 - row);
+                (*place, entries) = (&top[..dim - row], rest);
             }
+            let (block, later) = solutions.split_at_mut(ROWS);
+            let mut solved = [[simd.splat_f64s(0.0); V]; ROWS];
+            for row in 0..ROWS {
+                let mut value = load::<S, V>(&block[row]);
+                for above in 0..row {
+                    value = subtract(simd, value, solved[above], rows[above][row - above]);
+                }
+                let diagonal = simd.splat_f64s(rows[row][0]);
+                solved[row] = value.map(|value| simd.div_f64s(value, diagonal));
+                store::<S, V>(&mut block[row], solved[row]);
+            }
+            let factors: [&[f64]; ROWS] = std::array::from_fn(|row| &rows[row][ROWS - row..][..later.len()]);
+            for (index, place) in later.iter_mut().enumerate() {
+                let mut value = load::<S, V>(place);
+                for row in 0..ROWS {
+                    value = subtract(simd, value, solved[row], factors[row][index]);
+                }
+                store::<S, V>(place, value);
+            }
+            solutions = later;
+        }
+        // The last few rows.
+        while let [first, later @ ..] = solutions {
+            let (top, rest) = entries.split_at(later.len() + 2);
+            let diagonal = simd.splat_f64s(top[0]);
+            let solved = load::<S, V>(first).map(|value| simd.div_f64s(value, diagonal));
+            store::<S, V>(first, solved);
+            for (place, factor) in later.iter_mut().zip(&top[1..]) {
+                let value = subtract(simd, load::<S, V>(place), solved, *factor);
+                store::<S, V>(place, value);
+            }
+            (entries, solutions) = (rest, later);
         }
     }
-    let [s0, s1, s2, s3, s4, s5, s6, s7] = sums;
-    std::array::from_fn(|lane| {
-        ((s0[lane] + s4[lane]) + (s2[lane] + s6[lane])) + ((s1[lane] + s5[lane]) + (s3[lane] + s7[lane]))
-    })
+}
+
+/// How many rows of R are taken at a time.
+const ROWS: usize = 4;
+
+#[inline(always)]
+fn load<S: Simd, const V: usize>(lanes: &[f64; LANES]) -> [S::f64s; V] {
+    *S::as_simd_f64s(lanes).0.first_chunk().expect("all lanes")
+}
+
+#[inline(always)]
+fn store<S: Simd, const V: usize>(lanes: &mut [f64; LANES], values: [S::f64s; V]) {
+    S::as_mut_simd_f64s(lanes).0.copy_from_slice(&values);
+}
+
+/// `value − solved·factor`, rounded twice as in the plain loop.
+#[inline(always)]
+fn subtract<S: Simd, const V: usize>(
+    simd: S,
+    value: [S::f64s; V],
+    solved: [S::f64s; V],
+    factor: f64,
+) -> [S::f64s; V] {
+    let factor = simd.splat_f64s(factor);
+    std::array::from_fn(|v| simd.sub_f64s(value[v], simd.mul_f64s(solved[v], factor)))
+}
+
+/// Σ aᵢbᵢ for each lane of a, in the order of [`lane_dot`].
+pub(super) fn dot_many(a: &[[f64; LANES]], b: &[f64]) -> [f64; LANES] {
+    assert_eq!(a.len(), b.len());
+    Arch::new().dispatch(DotMany { a, b: |_: &[f64; LANES], i: usize| [b[i]; LANES] })
+}
+
+/// Σ aᵢ² for each lane, in the order of [`lane_dot`].
+pub(super) fn squares(a: &[[f64; LANES]]) -> [f64; LANES] {
+    Arch::new().dispatch(DotMany { a, b: |a: &[f64; LANES], _: usize| *a })
+}
+
+/// Σ aᵢbᵢ for each lane; `b` gives bᵢ, given aᵢ and i.
+struct DotMany<'a, B> {
+    a: &'a [[f64; LANES]],
+    b: B,
+}
+
+impl<B: Fn(&[f64; LANES], usize) -> [f64; LANES]> WithSimd for DotMany<'_, B> {
+    type Output = [f64; LANES];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; LANES] {
+        match S::F64_LANES {
+            8 => self.add_up::<S, 1>(simd),
+            4 => self.add_up::<S, 2>(simd),
+            2 => self.add_up::<S, 4>(simd),
+            _ => self.add_up::<S, 8>(simd),
+        }
+    }
+}
+
+impl<B: Fn(&[f64; LANES], usize) -> [f64; LANES]> DotMany<'_, B> {
+    #[inline(always)]
+    fn add_up<S: Simd, const V: usize>(self, simd: S) -> [f64; LANES] {
+        let mut sums = [[simd.splat_f64s(0.0); V]; 8];
+        let add = |sum: &mut [S::f64s; V], a: &[f64; LANES], index: usize| {
+            let b = load::<S, V>(&(self.b)(a, index));
+            let a = load::<S, V>(a);
+            *sum = std::array::from_fn(|v| simd.add_f64s(sum[v], simd.mul_f64s(a[v], b[v])));
+        };
+        let (chunks, rest) = self.a.as_chunks::<8>();
+        for (chunk, a) in chunks.iter().enumerate() {
+            for place in 0..8 {
+                add(&mut sums[place], &a[place], 8 * chunk + place);
+            }
+        }
+        for (place, a) in rest.iter().enumerate() {
+            add(&mut sums[place], a, 8 * chunks.len() + place);
+        }
+        let plus = |a: [S::f64s; V], b: [S::f64s; V]| -> [S::f64s; V] {
+            std::array::from_fn(|v| simd.add_f64s(a[v], b[v]))
+        };
+        let [s0, s1, s2, s3, s4, s5, s6, s7] = sums;
+        let total = plus(plus(plus(s0, s4), plus(s2, s6)), plus(plus(s1, s5), plus(s3, s7)));
+        let mut lanes = [0.0; LANES];
+        store::<S, V>(&mut lanes, total);
+        lanes
+    }
 }
 
 /// Σ aᵢbᵢ.

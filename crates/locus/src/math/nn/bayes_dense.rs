@@ -17,7 +17,7 @@ use super::product::{
 };
 use super::sparse_product::SparseWork;
 use super::sparse_rows::Input;
-use super::{Layout, Normals, exp_slice, sum};
+use super::{Layout, NormalSource, exp_slice, sum};
 use crate::Rng;
 
 /// `y = activation(Mᵀx + b + √(Vᵀx² + floor) · e)`: x [in, N], M and V [in, out], y [out, N], e standard normals [out, N].
@@ -177,7 +177,7 @@ impl BayesDense {
         variances: &[f32],
         x: Input<'_>,
         floor: f32,
-        normals: &mut Normals,
+        normals: &mut impl NormalSource,
         work: &mut BayesDenseWork,
     ) {
         let BayesDenseWork { squares, sparse, noise, std, output, .. } = work;

@@ -2,7 +2,7 @@
 
 use super::bayes_dense::{BayesDense, BayesDenseWork, BayesStart};
 use super::dense::Activation;
-use super::{Input, Layout, Normals, Panel};
+use super::{Input, Layout, NormalSource, Panel};
 use crate::Rng;
 
 /// Layers with ReLUs in between, and none after the last.
@@ -56,7 +56,7 @@ impl BayesMlp {
         variances: &[Vec<f32>],
         x: Input<'_>,
         floor: f32,
-        normals: &mut Normals,
+        normals: &mut impl NormalSource,
         work: &mut BayesMlpWork,
     ) {
         work.layers.resize_with(self.layers.len(), BayesDenseWork::default);

@@ -106,6 +106,33 @@ impl Dense {
         }
     }
 
+    /// Computes `Wᵀx + b`, without the activation, for columns that are padded.
+    pub fn sums(&self, parameters: &[f32], x: Lines<'_>, mut y: LinesMut<'_>) {
+        let (weights, bias) = (&parameters[self.weights.clone()], &parameters[self.bias.clone()]);
+        product(weights, x, &mut y, &Bias(bias));
+    }
+
+    /// Computes y [out, N] where all columns have their first inputs in common: these are `shared`, the others `own` [rest, N]. `base` is
+    /// room.
+    pub fn forward_on(
+        &self,
+        parameters: &[f32],
+        shared: &[f32],
+        own: Lines<'_>,
+        base: &mut Vec<f32>,
+        mut y: LinesMut<'_>,
+    ) {
+        let weights = &parameters[self.weights.clone()];
+        let (shared_weights, own_weights) = weights.split_at(shared.len() * self.n_out);
+        base.resize(self.n_out, 0.0);
+        product_of_one(shared_weights, shared, base);
+        base.iter_mut().zip(&parameters[self.bias.clone()]).for_each(|(place, bias)| *place += bias);
+        match self.activation {
+            Activation::Linear => product(own_weights, own, &mut y, &Bias(base)),
+            Activation::Relu => product(own_weights, own, &mut y, &BiasRelu(base)),
+        }
+    }
+
     /// The same for a single column, where the product is one of a matrix and a vector.
     fn forward_one(&self, parameters: &[f32], x: &[f32], y: &mut [f32]) {
         product_of_one(&parameters[self.weights.clone()], x, y);

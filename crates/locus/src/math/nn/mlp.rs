@@ -17,6 +17,8 @@ pub struct MlpWork {
     outputs: Vec<Panel>,
     /// The gradient of every layer's sums.
     gradients: Vec<Panel>,
+    /// What the first layer makes of inputs that all columns share.
+    base: Vec<f32>,
 }
 
 impl Mlp {
@@ -83,6 +85,20 @@ impl Mlp {
         }
     }
 
+    /// Computes all outputs where all columns have their first inputs in common: these are `shared`, the others `own` [rest, N].
+    pub fn forward_on(&self, parameters: &[f32], shared: &[f32], own: Lines<'_>, work: &mut MlpWork) {
+        work.outputs.resize_with(self.layers.len(), Panel::default);
+        let (first, rest) = work.outputs.split_at_mut(1);
+        first[0].reshape_like(self.layers[0].n_out(), own);
+        self.layers[0].forward_on(parameters, shared, own, &mut work.base, first[0].all_mut());
+        let mut input = &first[0];
+        for (layer, output) in self.layers[1..].iter().zip(rest) {
+            output.reshape_like(layer.n_out(), own);
+            layer.forward(parameters, input.all(), output.all_mut());
+            input = output;
+        }
+    }
+
     /// Adds the gradients of all layers, given that of the output ([`MlpWork::output_and_gradient`]); passes the gradient of the input on.
     ///
     /// If the last layer has a ReLU, the output gradient must be that of its sums, as [`InputGradient::BeforeRelu`] of
@@ -109,7 +125,7 @@ impl Mlp {
         input: InputGradient<'_>,
         mut change: impl FnMut(&mut Panel),
     ) {
-        let MlpWork { outputs, gradients: panels } = work;
+        let MlpWork { outputs, gradients: panels, .. } = work;
         let mut input = Some(input);
         for (index, layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = panels.split_at_mut(index);

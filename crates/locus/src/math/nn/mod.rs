@@ -41,7 +41,7 @@ pub use dense::{Activation, Dense, InputGradient};
 pub use exponential::exp_slice;
 pub use low_rank::LowRank;
 pub use mlp::{Mlp, MlpWork};
-pub use normals::Normals;
+pub use normals::{ColumnNormals, NormalSource, Normals};
 pub use panel::{LANES, Lines, LinesMut, Panel};
 pub use rmsprop::RmsProp;
 pub use shared_input::{OwnWeights, SharedInput, Sharing};

@@ -35,10 +35,51 @@ impl Normals {
     pub fn fill(&mut self, values: &mut [f32], std: f32) {
         fill(&mut self.state, values, std);
     }
+}
 
-    /// Fills a panel, line by line, or a single column at once.
-    pub fn fill_panel(&mut self, panel: &mut Panel, std: f32) {
+/// Where a forward pass takes its normals from.
+pub trait NormalSource {
+    /// Fills a panel with normals of this standard deviation.
+    fn fill_panel(&mut self, panel: &mut Panel, std: f32);
+}
+
+impl NormalSource for Normals {
+    /// Line by line, or a single column at once.
+    fn fill_panel(&mut self, panel: &mut Panel, std: f32) {
         panel.runs_mut().for_each(|run| self.fill(run, std));
+    }
+}
+
+/// A source of its own for every column: each gets the numbers that it would get as a single one.
+#[derive(Debug, Default)]
+pub struct ColumnNormals {
+    sources: Vec<Normals>,
+    /// The numbers of up to [`LANES`] columns, one column after another.
+    columns: Vec<f32>,
+}
+
+impl ColumnNormals {
+    /// Begins anew, with a source for the stream of each column.
+    pub fn seed(&mut self, rngs: &mut [Rng]) {
+        self.sources.clear();
+        self.sources.extend(rngs.iter_mut().map(Normals::new));
+    }
+}
+
+impl NormalSource for ColumnNormals {
+    fn fill_panel(&mut self, panel: &mut Panel, std: f32) {
+        let n_features = panel.n_features();
+        assert_eq!(panel.n_columns(), self.sources.len(), "a source for every column");
+        self.columns.resize(n_features * LANES, 0.0);
+        for (lot, sources) in self.sources.chunks_mut(LANES).enumerate() {
+            let columns = self.columns.chunks_exact_mut(n_features);
+            sources.iter_mut().zip(columns).for_each(|(source, column)| source.fill(column, std));
+            let mut rows: [&[f32]; LANES] = [&[]; LANES];
+            rows.iter_mut()
+                .zip(self.columns.chunks_exact(n_features))
+                .for_each(|(row, column)| *row = column);
+            panel.put_rows(lot * LANES, &rows[..sources.len()]);
+        }
     }
 }
 

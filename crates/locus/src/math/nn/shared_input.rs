@@ -8,7 +8,7 @@ use std::ops::Range;
 use pulp::Simd;
 
 use super::panel::LANES;
-use super::product::{Epilogue, add_outer, product, product_of_one, product_upper, relu, vector};
+use super::product::{BiasRelu, Epilogue, add_outer, product, product_of_one, product_upper, relu, vector};
 use super::sums::add_blocks;
 use super::{Layout, Lines, LinesMut, Panel, sum};
 use crate::Rng;
@@ -133,6 +133,12 @@ impl SharedInput {
                 OwnWeights::Upper(weights) => product_upper(weights, own, &mut y, &epilogue),
             }
         }
+    }
+
+    /// y [out, N] of own inputs o [own, N] on the base of a single shared input.
+    pub fn forward_on(&self, parameters: &[f32], own: Lines<'_>, base: Lines<'_>, mut y: LinesMut<'_>) {
+        assert!(base.is_vector());
+        product(&parameters[self.own_weights.clone()], own, &mut y, &BiasRelu(base.data));
     }
 
     /// Adds the gradient of the own weights, and that of the base to `base_gradient` [out, N], given that of the sums.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use multiversion::multiversion;
 
-use super::product::{Add, Relu, product, product_of_one};
+use super::product::{Add, Bias, BiasRelu, Relu, product, product_backward, product_of_one};
 use super::{LANES, Lines, LinesMut, Panel};
 use crate::Rng;
 
@@ -96,6 +96,16 @@ impl Stack {
         }
         outputs.copy_from_slice(output_bias);
         add_dots_of_one(hidden, second, outputs);
+    }
+
+    /// All outputs `[A, N]` of one net for inputs `[C, N]`; `hidden` is room.
+    pub fn forward(&self, net: &[f32], x: Lines<'_>, hidden: &mut Panel, outputs: &mut Panel) {
+        let (first, second, output_bias) = self.split(net);
+        let (weights, bias) = first.split_at(self.n_in * self.n_hidden);
+        hidden.reshape_like(self.n_hidden, x);
+        product(weights, x, &mut hidden.all_mut(), &BiasRelu(bias));
+        outputs.reshape_like(self.n_out, x);
+        product_backward(second, hidden.all(), &mut outputs.all_mut(), &Bias(output_bias));
     }
 
     /// Takes over the parameters of all nets, `nets` `[M, parameters]`, and forgets gradients.

@@ -28,6 +28,8 @@ config! {
         train_every: u32 = 50, Range::within(1.0, 1e6), "FBNN's program";
         /// How many of the last observations are kept; the posterior rests on them
         replay_capacity: u32 = 2000, Range::within(1.0, 4000.0), "our choice: all of a trial; its program takes 1000 at random";
+        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::config::MultitaskGpConfig;
 use super::prior::{Prior, PriorWork};
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, win_shares};
 use crate::math::gp::{CovarianceWork, Points, Posterior};
 use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
 use crate::registry::save::{Decoder, Encoder};
-use crate::{Error, Outcome, Rng, Seed, Shape};
+use crate::{Error, Outcome, Request, Rng, Seed, Shape};
 
 /// The process as it decides: its posterior, and what its rewards mean.
 #[derive(Clone, Debug)]
@@ -74,14 +74,35 @@ impl Decider for Process {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let [work] = scratch.doubles([self.posterior.n_work()]);
-        let RewardScale { mean, std } = self.scale;
         let n_actions = rewards.len() / contexts.len();
         for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_actions)) {
-            self.posterior.draw(context, rng, work, rewards);
-            rewards.iter_mut().for_each(|reward| *reward = mean + std * *reward);
+            self.draw_for(context, rng, scratch, rewards);
         }
         Ok(())
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_rewards(n_draws * probabilities.len(), |rewards, scratch| {
+            self.draw_for(request.context, rng, scratch, rewards);
+            win_shares(&request, rewards, probabilities)
+        })
+    }
+}
+
+impl Process {
+    /// Draws the rewards of a context, as often as there is room for. **Samples.**
+    fn draw_for(&self, context: &[f32], rng: &mut Rng, scratch: &mut Scratch, rewards: &mut [f64]) {
+        let [work] = scratch.doubles([self.posterior.n_work()]);
+        let RewardScale { mean, std } = self.scale;
+        self.posterior.draw(context, rng, work, rewards);
+        rewards.iter_mut().for_each(|reward| *reward = mean + std * *reward);
     }
 }
 
@@ -91,6 +112,7 @@ impl Learner for MultitaskGp {
 
     fn plan(config: &MultitaskGpConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, Some(config.replay_capacity as usize))
+            .with_propensity_draws(config.propensity_draws as usize)
     }
 
     fn new(config: &MultitaskGpConfig, shape: Shape, seed: Seed) -> Self {

@@ -252,8 +252,8 @@ impl LinearHeads {
         Ok(())
     }
 
-    /// Draws the noise's standard deviation σ of every action.
-    fn draw_spreads(&self, rng: &mut Rng, spreads: &mut [f64]) -> Result<(), Breakdown> {
+    /// Draws the noise's standard deviation σ of every action. **Samples.**
+    pub(crate) fn draw_spreads(&self, rng: &mut Rng, spreads: &mut [f64]) -> Result<(), Breakdown> {
         for (action, spread) in spreads.iter_mut().enumerate() {
             *spread = self.draw_noise_variance(action, rng)?.sqrt();
         }
@@ -274,8 +274,8 @@ impl LinearHeads {
     /// Draws what of the rewards does not depend on the context.
     ///
     /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Nothing else of β matters, and given σ² that is one Gaussian
-    /// number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard normal: this fills in σξ for every action.
-    fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
+    /// number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard normal: this fills in σξ for every action. **Samples.**
+    pub(crate) fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
         for (action, deviation) in deviations.iter_mut().enumerate() {
             *deviation = self.draw_noise_variance(action, rng)?.sqrt() * rng.normal();
         }
@@ -398,7 +398,7 @@ pub(crate) fn with_intercept(context: &[f32], features: &mut [f64]) {
 }
 
 /// Where the highest of these numbers is, the first of several; none of them is NaN.
-fn first_highest(numbers: &[f64]) -> usize {
+pub(super) fn first_highest(numbers: &[f64]) -> usize {
     let higher = |best, place| if numbers[place] > numbers[best] { place } else { best };
     (0..numbers.len()).fold(0, higher)
 }

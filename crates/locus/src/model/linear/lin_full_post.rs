@@ -2,7 +2,7 @@
 
 use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
 use crate::math::linear::LinearPrior;
-use crate::model::linear::heads::ContextHeads;
+use crate::model::linear::heads::{ContextHeads, with_intercept};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
@@ -84,6 +84,39 @@ impl Decider for LinFullPost {
             self.0.heads.win_probabilities(&request, features, rng, scratch, probabilities)
         })
     }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        let heads = &self.0.heads;
+        heads.with_rows(requests, scratch, with_intercept, |rows, work| {
+            let deviate =
+                |row: usize, deviations: &mut [f64]| heads.draw_deviations(&mut rngs[row], deviations);
+            heads.find_best_many(rows, work, heads.predict_rows(rows), deviate, |row, action| {
+                choices[row] = Choice::new(action);
+            })
+        })
+    }
+
+    fn distribution_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_draws: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        let heads = &self.0.heads;
+        heads.with_rows(requests, scratch, with_intercept, |rows, work| {
+            let spread = |row: usize, spreads: &mut [f64]| heads.draw_spreads(&mut rngs[row], spreads);
+            heads.find_wins_many(rows, work, probabilities, heads.predict_rows(rows), spread)
+        })
+    }
 }
 
 impl Learner for LinFullPost {
@@ -124,7 +157,6 @@ mod tests {
     use crate::agent::{Agent, highest};
     use crate::agent::{Choose, Policy};
     use crate::math::linear::LinearPosterior;
-    use crate::model::linear::heads::with_intercept;
     use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
 
     fn trained(shape: Shape, n_observed: usize, scale: f64, rng: &mut Rng) -> Agent<LinFullPost> {

@@ -119,6 +119,56 @@ impl Decider for PooledHeads {
             })
         })
     }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        self.heads.with_rows(
+            requests,
+            scratch,
+            |context, features| self.scale.fill_features(context, features),
+            |rows, work| {
+                let deviate = |row: usize, deviations: &mut [f64]| {
+                    self.exploration.draw_deviations(&self.heads, self.seen, &mut rngs[row], deviations)
+                };
+                self.heads.find_best_many(
+                    rows,
+                    work,
+                    self.heads.predict_rows(rows),
+                    deviate,
+                    |row, action| {
+                        choices[row] = Choice::new(action);
+                    },
+                )
+            },
+        )
+    }
+
+    fn distribution_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_draws: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        self.heads.with_rows(
+            requests,
+            scratch,
+            |context, features| self.scale.fill_features(context, features),
+            |rows, work| {
+                let spread = |row: usize, spreads: &mut [f64]| {
+                    self.exploration.draw_spreads(&self.heads, self.seen, &mut rngs[row], spreads)
+                };
+                self.heads.find_wins_many(rows, work, probabilities, self.heads.predict_rows(rows), spread)
+            },
+        )
+    }
 }
 
 impl LinPool {

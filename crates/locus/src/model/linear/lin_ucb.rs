@@ -11,7 +11,7 @@
 
 use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
 use crate::math::linear::LinearPrior;
-use crate::model::linear::heads::ContextHeads;
+use crate::model::linear::heads::{ContextHeads, with_intercept};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
@@ -60,6 +60,8 @@ impl LinUcb {
 }
 
 impl Decider for LinUcb {
+    const KNOWS_PROPENSITIES: bool = true;
+
     /// The upper bounds.
     fn draw(
         &self,
@@ -97,6 +99,26 @@ impl Decider for LinUcb {
         probabilities.fill(0.0);
         probabilities[self.choose(request, probabilities.len(), rng, scratch)?.action] = 1.0;
         Ok(())
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_actions: usize,
+        _rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        let heads = &self.context_heads.heads;
+        heads.with_rows(requests, scratch, with_intercept, |rows, work| {
+            let widen = |_: usize, deviations: &mut [f64]| {
+                deviations.fill(self.alpha);
+                Ok(())
+            };
+            heads.find_best_many(rows, work, heads.predict_rows(rows), widen, |row, action| {
+                choices[row] = Choice::certain(action);
+            })
+        })
     }
 }
 

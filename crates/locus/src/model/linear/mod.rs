@@ -1,5 +1,6 @@
 //! Policies that are linear in the context: a Bayesian linear regression for every action.
 
+pub(crate) mod batch;
 pub(crate) mod heads;
 pub(crate) mod pooled;
 

@@ -35,6 +35,8 @@ config! {
         minibatches: u32 = 40, Range::within(1.0, 1e6), "paper, algorithms 2 and 3";
         /// How many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "paper, algorithms 2 and 3";
+        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
     }
 }
 

@@ -35,6 +35,23 @@ pub(crate) struct GaussWork {
     weight: f32,
 }
 
+impl Gauss {
+    /// Computes μ_z and σ_z of inputs x.
+    fn encode(&self, parameters: &[f32], x: Lines<'_>, work: &mut GaussWork) {
+        self.encoder.forward(parameters, x, &mut work.encoder);
+        let encoded = work.encoder.output().all();
+        self.mean.forward(parameters, encoded, &mut work.mean);
+        self.scale.forward(parameters, encoded, &mut work.scale);
+        work.std.reshape_like(self.mean.n_out(), x);
+        for (std, output) in work.std.runs_mut().zip(work.scale.output().runs()) {
+            for (std, output) in std.iter_mut().zip(output) {
+                *std = self.std_factor * output;
+            }
+            exp_slice(std);
+        }
+    }
+}
+
 impl Latent for Gauss {
     type Config = LuGaussConfig;
     type Work = GaussWork;
@@ -65,26 +82,32 @@ impl Latent for Gauss {
         z: &mut Panel,
         work: &mut GaussWork,
     ) {
-        self.encoder.forward(parameters, x, &mut work.encoder);
-        let encoded = work.encoder.output().all();
-        self.mean.forward(parameters, encoded, &mut work.mean);
-        self.scale.forward(parameters, encoded, &mut work.scale);
-        let latent_dim = self.mean.n_out();
-        work.noise.reshape_like(latent_dim, x);
-        work.std.reshape_like(latent_dim, x);
+        self.encode(parameters, x, work);
+        work.noise.reshape_like(self.mean.n_out(), x);
         noise.latent(&mut work.noise);
-        let GaussWork { std, noise, mean, scale, .. } = work;
-        for (std, output) in std.runs_mut().zip(scale.output().runs()) {
-            for (std, output) in std.iter_mut().zip(output) {
-                *std = self.std_factor * output;
-            }
-            exp_slice(std);
-        }
+        let GaussWork { std, noise, mean, .. } = work;
         let parts = mean.output().runs().zip(std.runs()).zip(noise.runs());
         for (z, ((mean, std), noise)) in z.runs_mut().zip(parts) {
             for (((z, mean), std), noise) in z.iter_mut().zip(mean).zip(std).zip(noise) {
                 *z = mean + std * noise;
             }
+        }
+    }
+
+    fn sample_many(
+        &self,
+        parameters: &[f32],
+        x: Lines<'_>,
+        noise: &mut impl Noise,
+        z: &mut Panel,
+        work: &mut GaussWork,
+    ) {
+        self.encode(parameters, x, work);
+        noise.latent(z);
+        let GaussWork { std, mean, .. } = work;
+        for (h, (mean, std)) in mean.output().all().iter().zip(std.all().iter()).enumerate() {
+            let (mean, std) = (mean[0], std[0]);
+            z.line_mut(h).iter_mut().for_each(|z| *z = mean + std * *z);
         }
     }
 

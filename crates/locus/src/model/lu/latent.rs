@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::math::nn::{Layout, Lines, Normals, Panel};
+use crate::math::nn::{Layout, Lines, NormalSource, Panel};
 use crate::{Rng, Shape};
 
 /// A distribution q(z | x) of the latent variable, with its gradients.
@@ -27,6 +27,16 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// Draws z [H, N] for inputs x [C, N]; `z` has that shape.
     fn sample(
+        &self,
+        parameters: &[f32],
+        x: Lines<'_>,
+        noise: &mut impl Noise,
+        z: &mut Panel,
+        work: &mut Self::Work,
+    );
+
+    /// Draws many z [H, S] for a single x [C], a plain vector; `z` has that shape.
+    fn sample_many(
         &self,
         parameters: &[f32],
         x: Lines<'_>,
@@ -81,7 +91,7 @@ pub(crate) trait Noise {
     fn extra_draws(&mut self, first_row: usize, n_rows: usize, noise: &mut Panel, std: f32);
 }
 
-impl Noise for Normals {
+impl<N: NormalSource> Noise for N {
     fn latent(&mut self, noise: &mut Panel) {
         self.fill_panel(noise, 1.0);
     }

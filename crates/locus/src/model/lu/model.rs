@@ -15,15 +15,19 @@ use std::sync::Arc;
 use super::config::Shared;
 use super::latent::{Latent, Noise};
 use super::settings::{KlWeight, LatentInput, StdScale};
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
-use crate::math::nn::{Activation, Adam, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel};
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws, win_shares,
+};
+use crate::math::nn::{
+    Activation, Adam, ColumnNormals, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel,
+};
 use crate::model::training::minibatch::{Gathering, Minibatch};
 use crate::model::training::optimized;
 use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::Config;
 use crate::registry::values::sizes;
-use crate::{Error, Outcome, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 /// Settings of an LU policy.
 pub(crate) trait LuConfig: Config {
@@ -113,6 +117,26 @@ impl<Q: Latent> Parts<Q> {
         self.latent.sample(parameters, x, noise, z, latent);
         inputs.copy_lines(n_features, z);
         self.decoder.forward(parameters, work.batch.inputs.all(), &mut work.decoder);
+    }
+
+    /// Draws z many times for one context, and decodes each: mean rewards [A, S] are then the decoder's output.
+    pub(crate) fn forward_many(
+        &self,
+        parameters: &[f32],
+        context: &[f32],
+        n_draws: usize,
+        noise: &mut impl Noise,
+        work: &mut Work<Q::Work>,
+    ) {
+        let Work { batch: Minibatch { inputs, .. }, dz: z, latent, .. } = work;
+        inputs.reshape(context.len(), 1);
+        match self.shared.latent_input {
+            LatentInput::Context => inputs.put_rows(0, &[context]),
+            LatentInput::Ones => inputs.fill(1.0),
+        }
+        z.reshape_padded(self.shared.latent_dim, n_draws);
+        self.latent.sample_many(parameters, inputs.all(), noise, z, latent);
+        self.decoder.forward_on(parameters, context, z.all(), &mut work.decoder);
     }
 
     /// Computes the loss of the minibatch in `work` and adds its gradients to `work.gradients`.
@@ -298,6 +322,50 @@ impl<C: LuConfig> Decider for LuDecider<C> {
         self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
         self.scale.read_rewards(work.decoder.output(), rewards);
         if rewards.iter().all(|reward| reward.is_finite()) { Ok(()) } else { self.parts.check_forward(work) }
+    }
+
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_rewards(n_draws * probabilities.len(), |rewards, scratch| {
+            let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
+            let normals = &mut Normals::new(rng);
+            self.parts.forward_many(&self.parameters, request.context, n_draws, normals, work);
+            self.scale.read_rewards(work.decoder.output(), rewards);
+            if rewards.iter().any(|reward| !reward.is_finite()) {
+                self.parts.check_forward(work)?;
+            }
+            win_shares(&request, rewards, probabilities)
+        })
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        choose_by_draws(requests, n_actions, scratch, choices, |contexts, scratch, rewards| {
+            let mut normals = std::mem::take::<ColumnNormals>(scratch.work());
+            normals.seed(rngs);
+            let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
+            work.batch.set_batch(contexts, self.parts.shape.n_features, self.parts.shared.latent_dim);
+            self.parts.forward(&self.parameters, &mut normals, work);
+            self.scale.read_rewards(work.decoder.output(), rewards);
+            let checked = match rewards.iter().all(|reward| reward.is_finite()) {
+                true => Ok(()),
+                false => self.parts.check_forward(work),
+            };
+            *scratch.work() = normals;
+            checked
+        })
     }
 }
 

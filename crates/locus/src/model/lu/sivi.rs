@@ -190,6 +190,31 @@ impl Latent for Sivi {
         work.z.copy_lines(0, z);
     }
 
+    fn sample_many(
+        &self,
+        parameters: &[f32],
+        x: Lines<'_>,
+        noise: &mut impl Noise,
+        z: &mut Panel,
+        work: &mut SiviWork,
+    ) {
+        work.base.reshape_like(self.first.n_out(), x);
+        self.first.base(parameters, x, work.base.all_mut());
+        work.own_noise.reshape_like(x.n_features(), z.all());
+        noise.own_draw(&mut work.own_noise, self.noise_std);
+        let SiviWork { own_noise, base, own, .. } = work;
+        own.hidden.reshape_like(self.first.n_out(), z.all());
+        self.first.forward_on(parameters, own_noise.all(), base.all(), own.hidden.all_mut());
+        self.rest.forward(parameters, own.hidden.all(), &mut own.rest);
+        self.scale.forward(parameters, x, &mut work.scale);
+        noise.latent(z);
+        let parts = work.own.rest.output().all().iter().zip(work.scale.output().all().iter());
+        for (h, (psi, output)) in parts.enumerate() {
+            let std = libm::expf(self.std_factor * output[0]);
+            z.line_mut(h).iter_mut().zip(psi).for_each(|(z, psi)| *z = psi + std * *z);
+        }
+    }
+
     fn add_log_q(
         &self,
         parameters: &[f32],

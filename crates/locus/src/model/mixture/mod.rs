@@ -22,8 +22,9 @@ pub use config::LocusConfig;
 use std::sync::Arc;
 
 use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
-use crate::math::linear::LinearPrior;
+use crate::math::linear::{LanesWork, LinearPrior};
 use crate::math::nn::Panel;
+use crate::model::linear::batch::{BatchWork, Rows};
 use crate::model::linear::heads::{LinearHeads, by_action};
 use crate::model::linear::pooled::{Exploration, Precision, Scale, Seen, pooled_noise};
 use crate::model::net::reward_net::{NetWork, Weights};
@@ -117,8 +118,7 @@ impl Experts {
         let (linear, deep) = features.split_at_mut(self.linear.dim());
         self.scale.fill_features(context, linear);
         fill_column(self.weights.features(&[context], work)?, 0, deep);
-        // In this order, as published rows were computed.
-        deep.iter_mut().for_each(|feature| *feature = *feature * self.net_factor * self.net_weight);
+        self.weigh(deep);
         Ok(())
     }
 
@@ -131,18 +131,76 @@ impl Experts {
     ) -> Result<T, Breakdown> {
         scratch.with_features(self.deep.dim(), |features, scratch| {
             self.fill_features(context, scratch.work(), features)?;
-            let linear = &features[..self.linear.dim()];
-            // An expert that counts for nothing is not asked: its mean may have overflowed.
-            let predict = |action: usize| match self.probabilities {
-                [_, 0.0] => self.linear.posterior(action).predict(linear),
-                [0.0, _] => self.deep.posterior(action).predict(features),
-                [by_linear, by_deep] => {
-                    by_linear * self.linear.posterior(action).predict(linear)
-                        + by_deep * self.deep.posterior(action).predict(features)
-                }
-            };
-            decide(linear, &predict, scratch)
+            let predict = |action: usize| self.predict(features, action);
+            decide(&features[..self.linear.dim()], &predict, scratch)
         })
+    }
+
+    /// The mean reward of an action, given the features of the net's expert.
+    fn predict(&self, features: &[f64], action: usize) -> f64 {
+        let linear = &features[..self.linear.dim()];
+        // An expert that counts for nothing is not asked: its mean may have overflowed.
+        match self.probabilities {
+            [_, 0.0] => self.linear.posterior(action).predict(linear),
+            [0.0, _] => self.deep.posterior(action).predict(features),
+            [by_linear, by_deep] => {
+                by_linear * self.linear.posterior(action).predict(linear)
+                    + by_deep * self.deep.posterior(action).predict(features)
+            }
+        }
+    }
+
+    /// [`Self::predict`] for many contexts and all actions, given the features of both experts.
+    fn predict_many(&self, linear: &[f64], deep: &[f64], lanes: &mut LanesWork, means: &mut [f64]) {
+        match self.probabilities {
+            [_, 0.0] => self.linear.predict_many(linear, lanes, means),
+            [0.0, _] => self.deep.predict_many(deep, lanes, means),
+            [by_linear, by_deep] => {
+                self.linear.predict_many(linear, lanes, means);
+                let mut deep_means = vec![0.0; means.len()];
+                self.deep.predict_many(deep, lanes, &mut deep_means);
+                for (mean, deep) in means.iter_mut().zip(deep_means) {
+                    *mean = by_linear * *mean + by_deep * deep;
+                }
+            }
+        }
+    }
+
+    /// Calls `decide` with what a batch of decisions needs: the linear features, the means, and room.
+    fn with_opinions(
+        &self,
+        requests: &[Request<'_>],
+        scratch: &mut Scratch,
+        decide: impl FnOnce(
+            Rows<'_>,
+            &mut dyn FnMut(&mut LanesWork, &mut [f64]),
+            &mut BatchWork,
+        ) -> Result<(), (usize, Breakdown)>,
+    ) -> Result<(), (usize, Breakdown)> {
+        let (n_linear, dim) = (self.linear.dim(), self.deep.dim());
+        let contexts: Vec<&[f32]> = requests.iter().map(|request| request.context).collect();
+        scratch.with_features((dim + n_linear) * requests.len(), |features, scratch| {
+            let (all, linear) = features.split_at_mut(dim * requests.len());
+            let Weights { net, parameters } = &*self.weights;
+            let panel = net.features_of_batch(parameters, &contexts, scratch.work())?;
+            for (column, own) in all.chunks_exact_mut(dim).enumerate() {
+                self.scale.fill_features(contexts[column], &mut own[..n_linear]);
+                fill_column(panel, column, &mut own[n_linear..]);
+                self.weigh(&mut own[n_linear..]);
+                linear[column * n_linear..][..n_linear].copy_from_slice(&own[..n_linear]);
+            }
+            let (by_linear, by_deep) = (&*linear, &*all);
+            let mut predict = |lanes: &mut LanesWork, means: &mut [f64]| {
+                self.predict_many(by_linear, by_deep, lanes, means)
+            };
+            decide(Rows { requests, features: by_linear }, &mut predict, scratch.work())
+        })
+    }
+
+    /// Makes w·φ/rms‖φ‖ of φ.
+    fn weigh(&self, features: &mut [f64]) {
+        // In this order, as published rows were computed.
+        features.iter_mut().for_each(|feature| *feature = *feature * self.net_factor * self.net_weight);
     }
 
     fn deviate(&self, rng: &mut Rng) -> impl FnOnce(&mut [f64]) -> Result<(), Breakdown> {
@@ -193,6 +251,40 @@ impl Decider for Experts {
             self.linear.find_wins(&request, features, scratch, probabilities, predict, |spreads| {
                 self.exploration.draw_spreads(&self.linear, self.seen, rng, spreads)
             })
+        })
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        self.with_opinions(requests, scratch, |rows, predict, work| {
+            let deviate = |row: usize, deviations: &mut [f64]| {
+                self.exploration.draw_deviations(&self.linear, self.seen, &mut rngs[row], deviations)
+            };
+            self.linear.find_best_many(rows, work, predict, deviate, |row, action| {
+                choices[row] = Choice::new(action);
+            })
+        })
+    }
+
+    fn distribution_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_draws: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        self.with_opinions(requests, scratch, |rows, predict, work| {
+            let spread = |row: usize, spreads: &mut [f64]| {
+                self.exploration.draw_spreads(&self.linear, self.seen, &mut rngs[row], spreads)
+            };
+            self.linear.find_wins_many(rows, work, probabilities, predict, spread)
         })
     }
 }

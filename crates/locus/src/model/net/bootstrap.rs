@@ -14,12 +14,15 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws, win_shares,
+};
+use crate::model::ensemble::DrawnNets;
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
-use crate::{Error, Outcome, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 config! {
     /// Settings of bootstrap. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
@@ -117,6 +120,42 @@ impl Decider for NetDraw {
             net.predict(&[*context], &AllUnits, rng, scratch.work(), rewards)?;
         }
         Ok(())
+    }
+
+    /// The share of nets that each action is best for.
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let n_actions = probabilities.len();
+        scratch.with_rewards(self.nets.len() * n_actions, |rewards, scratch| {
+            for (net, rewards) in self.nets.iter().zip(rewards.chunks_exact_mut(n_actions)) {
+                net.predict(&[request.context], &AllUnits, rng, scratch.work(), rewards)?;
+            }
+            win_shares(&request, rewards, probabilities)
+        })
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        choose_by_draws(requests, n_actions, scratch, choices, |contexts, scratch, rewards| {
+            let drawn = rngs.iter_mut().map(|rng| rng.below(self.nets.len())).collect();
+            let drawn = DrawnNets::new(drawn, self.nets.len());
+            drawn.for_each(contexts, n_actions, rewards, |net, contexts, rewards| {
+                let Weights { net, parameters } = &self.nets[net];
+                net.predict_batch(parameters, contexts, scratch.work(), rewards, |_| {})
+            })
+        })
     }
 }
 

@@ -13,19 +13,21 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws};
 use crate::math::nn::Panel;
 use crate::model::net::reward_net::{NetWork, RewardNetConfig, Trainer, Units, Weights};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
-use crate::{Error, Rng, Seed, Shape};
+use crate::{Choice, Error, Request, Rng, Seed, Shape};
 
 config! {
     /// Settings of dropout. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct DropoutConfig {
         /// The probability with which a hidden unit is kept
         keep_probability: f64 = 0.8, Range::within(0.01, 1.0), "benchmark";
+        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }
@@ -78,15 +80,36 @@ impl KeptUnits {
     }
 }
 
+impl KeptUnits {
+    /// Changes every column as [`Units::pass`] changes a single one, with random numbers of its own. **Samples.**
+    fn pass_columns(&self, outputs: &mut Panel, rngs: &mut [Rng]) {
+        let n_features = outputs.n_features();
+        for (column, rng) in rngs.iter_mut().enumerate() {
+            for first in (0..n_features).step_by(2) {
+                let mut bits = rng.next_u64();
+                for feature in first..n_features.min(first + 2) {
+                    let output = &mut outputs.line_mut(feature)[column];
+                    *output = self.keep(bits, *output);
+                    bits >>= 32;
+                }
+            }
+        }
+    }
+
+    /// What is left of an output, by the lower 32 of random bits.
+    fn keep(&self, bits: u64, output: f32) -> f32 {
+        // What is left out may have overflowed: it is 0 all the same.
+        if (bits & 0xFFFF_FFFF) < self.threshold { output * self.gain } else { 0.0 }
+    }
+}
+
 impl Units for KeptUnits {
     fn pass(&self, outputs: &mut Panel, rng: &mut Rng) {
         for run in outputs.runs_mut() {
             for pair in run.chunks_mut(2) {
                 let mut bits = rng.next_u64();
                 for output in pair {
-                    let is_kept = (bits & 0xFFFF_FFFF) < self.threshold;
-                    // What is left out may have overflowed: it is 0 all the same.
-                    *output = if is_kept { *output * self.gain } else { 0.0 };
+                    *output = self.keep(bits, *output);
                     bits >>= 32;
                 }
             }
@@ -108,6 +131,22 @@ impl Decider for DropoutDecider {
     ) -> Result<(), Breakdown> {
         self.weights.predict(contexts, &self.units, rng, scratch.work(), rewards)
     }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        let Weights { net, parameters } = &*self.weights;
+        choose_by_draws(requests, n_actions, scratch, choices, |contexts, scratch, rewards| {
+            net.predict_batch(parameters, contexts, scratch.work(), rewards, |outputs| {
+                self.units.pass_columns(outputs, rngs);
+            })
+        })
+    }
 }
 
 impl Learner for Dropout {
@@ -115,7 +154,7 @@ impl Learner for Dropout {
     type Decider = DropoutDecider;
 
     fn plan(config: &DropoutConfig) -> Plan {
-        config.net.plan(&config.agent)
+        config.net.plan(&config.agent).with_propensity_draws(config.propensity_draws as usize)
     }
 
     fn new(config: &DropoutConfig, shape: Shape, seed: Seed) -> Self {

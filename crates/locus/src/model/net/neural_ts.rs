@@ -46,6 +46,8 @@ impl NeuralTsConfig {
 }
 
 impl Widen for NeuralTsConfig {
+    const SPREAD: Option<fn(&Self) -> f64> = Some(Self::scale);
+
     fn net(&self) -> &RewardNetConfig {
         &self.net
     }
@@ -61,9 +63,5 @@ impl Widen for NeuralTsConfig {
     fn deviate(&self, rng: &mut Rng, deviations: &mut [f64]) {
         let scale = self.scale();
         deviations.iter_mut().for_each(|deviation| *deviation = scale * rng.normal());
-    }
-
-    fn spread(&self) -> Option<f64> {
-        Some(self.scale())
     }
 }

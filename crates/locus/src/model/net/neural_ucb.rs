@@ -40,6 +40,8 @@ impl NeuralUcbConfig {
 }
 
 impl Widen for NeuralUcbConfig {
+    const SPREAD: Option<fn(&Self) -> f64> = None;
+
     fn net(&self) -> &RewardNetConfig {
         &self.net
     }
@@ -54,9 +56,5 @@ impl Widen for NeuralUcbConfig {
 
     fn deviate(&self, _rng: &mut Rng, deviations: &mut [f64]) {
         deviations.fill(self.exploration);
-    }
-
-    fn spread(&self) -> Option<f64> {
-        None
     }
 }

@@ -15,13 +15,14 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
-use crate::math::nn::Normals;
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, win_shares};
+use crate::math::nn::{NormalSource, Normals, Panel};
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
+use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
-use crate::{Error, Rng, Seed, Shape};
+use crate::{Error, Request, Rng, Seed, Shape};
 
 config! {
     /// Settings of parameter noise. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
@@ -36,6 +37,8 @@ config! {
         target_decay: f64 = 0.99, Range::within(0.0, 1.0), "benchmark";
         /// Past contexts that the divergence is measured on, drawn with replacement
         divergence_contexts: u32 = 300, Range::within(1.0, 1e6), "benchmark";
+        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }
@@ -78,6 +81,16 @@ struct Work {
     /// Predicted rewards with and without noise, those of a context side by side.
     noisy: Vec<f64>,
     plain: Vec<f64>,
+}
+
+/// What is computed where sums are drawn.
+#[derive(Debug, Default)]
+struct SumsWork {
+    input: Panel,
+    sums: Panel,
+    noise: Panel,
+    /// |h|² + 1 of every column.
+    squares: Vec<f32>,
 }
 
 impl NoisyNet {
@@ -127,6 +140,54 @@ impl Decider for NoisyNet {
         }
         Ok(())
     }
+
+    /// Draws each layer's sums rather than its parameters: for one context that has exactly the distribution of a net perturbed whole, and takes
+    /// as many normals as there are units.
+    ///
+    /// With noise of standard deviation s on every weight and bias, a sum of inputs h has its plain value as mean and s·√(|h|² + 1) as
+    /// standard deviation, independently of the others.
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        n_draws: usize,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Weights { net, parameters } = &*self.weights;
+        let normals = &mut Normals::new(rng);
+        scratch.with_rewards(n_draws * probabilities.len(), |rewards, scratch| {
+            let SumsWork { input, sums, noise, squares } = scratch.work();
+            input.reshape_padded(net.n_features, n_draws);
+            for (line, value) in input.all_mut().iter_mut().zip(request.context) {
+                line.fill(*value);
+            }
+            let n_layers = net.layers().len();
+            for (index, layer) in net.layers().enumerate() {
+                squares.clear();
+                squares.resize(n_draws, 1.0);
+                for line in input.all().iter() {
+                    squares.iter_mut().zip(line).for_each(|(square, value)| *square += value * value);
+                }
+                sums.reshape_like(layer.n_out(), input.all());
+                layer.sums(parameters, input.all(), sums.all_mut());
+                noise.reshape_like(layer.n_out(), input.all());
+                normals.fill_panel(noise, self.noise_std as f32);
+                for unit in 0..layer.n_out() {
+                    let parts = noise.line(unit).iter().zip(&*squares);
+                    for (sum, (noise, square)) in sums.line_mut(unit).iter_mut().zip(parts) {
+                        *sum += noise * square.sqrt();
+                        if index + 1 < n_layers && *sum < 0.0 {
+                            *sum = 0.0;
+                        }
+                    }
+                }
+                std::mem::swap(input, sums);
+            }
+            RewardScale::AS_GIVEN.read_rewards(input, rewards);
+            win_shares(&request, rewards, probabilities)
+        })
+    }
 }
 
 impl ParamNoise {
@@ -168,7 +229,7 @@ impl Learner for ParamNoise {
     type Decider = NoisyNet;
 
     fn plan(config: &ParamNoiseConfig) -> Plan {
-        config.net.plan(&config.agent)
+        config.net.plan(&config.agent).with_propensity_draws(config.propensity_draws as usize)
     }
 
     fn new(config: &ParamNoiseConfig, shape: Shape, seed: Seed) -> Self {

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, pick};
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
 use crate::model::training::reward_scaling::RewardScaling;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, Config};
-use crate::{Error, Outcome, Request, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 /// A rule that makes probabilities of predicted rewards; it is the policy's settings.
 pub(crate) trait Randomize: Config {
@@ -68,7 +68,7 @@ fn reward_std(scaling: RewardScaling) -> f64 {
 }
 
 impl<R: Randomize> Decider for RandomizedDecider<R> {
-    const DECIDES_BY_DISTRIBUTION: bool = true;
+    const KNOWS_PROPENSITIES: bool = true;
 
     /// The predicted rewards.
     fn draw(
@@ -91,6 +91,44 @@ impl<R: Randomize> Decider for RandomizedDecider<R> {
     ) -> Result<(), Breakdown> {
         self.draw(&[request.context], rng, scratch, probabilities)?;
         self.apply_rule(&request, probabilities);
+        Ok(())
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        scratch.with_probabilities(requests.len() * n_actions, |probabilities, scratch| {
+            self.distribution_many(requests, 1, rngs, scratch, probabilities)?;
+            let decided = choices.iter_mut().zip(rngs).zip(probabilities.chunks_exact(n_actions));
+            decided.for_each(|((choice, rng), probabilities)| *choice = pick(probabilities, rng.uniform()));
+            Ok(())
+        })
+    }
+
+    fn distribution_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_draws: usize,
+        _rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        let Weights { net, parameters } = &*self.weights;
+        let contexts: Vec<&[f32]> = requests.iter().map(|request| request.context).collect();
+        net.predict_batch(parameters, &contexts, scratch.work(), probabilities, |_| {}).map_err(
+            |breakdown| {
+                let place = probabilities.iter().position(|reward| !reward.is_finite());
+                (place.unwrap_or(0) / net.n_actions(), breakdown)
+            },
+        )?;
+        for (request, probabilities) in requests.iter().zip(probabilities.chunks_exact_mut(net.n_actions())) {
+            self.apply_rule(request, probabilities);
+        }
         Ok(())
     }
 }

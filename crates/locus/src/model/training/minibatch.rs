@@ -69,6 +69,12 @@ impl Minibatch {
         self.inputs.put_rows(0, contexts);
     }
 
+    /// The same for a batch of decisions: its numbers do not depend on how many there are.
+    pub(crate) fn set_batch(&mut self, contexts: &[&[f32]], n_features: usize, n_more_lines: usize) {
+        self.inputs.reshape_padded(n_features + n_more_lines, contexts.len());
+        self.inputs.put_rows(0, contexts);
+    }
+
     /// Draws the rows from all observations that are kept. **Samples.**
     pub(crate) fn gather(&mut self, replay: &Replay, rng: &mut Rng, gathering: Gathering) {
         self.gather_from(replay, gathering, || replay.sample_index(rng));
@@ -154,6 +160,13 @@ impl Contexts {
     pub(crate) fn set(&mut self, contexts: &[&[f32]], n_features: usize) {
         self.is_sparse = false;
         self.dense.reshape(n_features, contexts.len());
+        self.dense.put_rows(0, contexts);
+    }
+
+    /// The same for a batch of decisions: its numbers do not depend on how many there are.
+    pub(crate) fn set_batch(&mut self, contexts: &[&[f32]], n_features: usize) {
+        self.is_sparse = false;
+        self.dense.reshape_padded(n_features, contexts.len());
         self.dense.put_rows(0, contexts);
     }
 

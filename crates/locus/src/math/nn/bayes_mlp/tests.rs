@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Seed;
+use crate::math::nn::Normals;
 use crate::math::nn::gradient_check::check_gradient;
 use crate::math::nn::sparse_rows::tests::{mostly_common, sparse};
 

@@ -30,6 +30,9 @@ use precision::{MAX_FULL, Precision};
 
 /// How predictions and their widths are acted on; it is the policy's settings.
 pub(crate) trait Widen: Config {
+    /// The standard deviation of what [`Widen::deviate`] draws; `None` if it draws nothing.
+    const SPREAD: Option<fn(&Self) -> f64>;
+
     /// Settings of the net.
     fn net(&self) -> &RewardNetConfig;
 
@@ -41,9 +44,6 @@ pub(crate) trait Widen: Config {
 
     /// How many widths above its prediction every action is valued. **Samples** if the policy does.
     fn deviate(&self, rng: &mut Rng, deviations: &mut [f64]);
-
-    /// The standard deviation of what [`Widen::deviate`] draws; `None` if it draws nothing.
-    fn spread(&self) -> Option<f64>;
 }
 
 /// A reward net, and the precision of its parameters.
@@ -123,6 +123,8 @@ impl<W: Widen> WidenedNet<W> {
 }
 
 impl<W: Widen> Decider for WidenedNet<W> {
+    const KNOWS_PROPENSITIES: bool = W::SPREAD.is_none();
+
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -147,7 +149,7 @@ impl<W: Widen> Decider for WidenedNet<W> {
         scratch.with_rewards(n_actions, |rewards, scratch| {
             self.value(request.context, rng, scratch.work(), rewards)?;
             let action = request.highest(rewards)?;
-            Ok(if self.rule.spread().is_some() { Choice::new(action) } else { Choice::certain(action) })
+            Ok(if Self::KNOWS_PROPENSITIES { Choice::certain(action) } else { Choice::new(action) })
         })
     }
 
@@ -159,7 +161,7 @@ impl<W: Widen> Decider for WidenedNet<W> {
         scratch: &mut Scratch,
         probabilities: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let Some(spread) = self.rule.spread() else {
+        let Some(spread) = W::SPREAD else {
             let best = self.choose(request, probabilities.len(), rng, scratch)?.action;
             probabilities.fill(0.0);
             probabilities[best] = 1.0;
@@ -170,6 +172,7 @@ impl<W: Widen> Decider for WidenedNet<W> {
             let work: &mut Work = scratch.work();
             self.predict(request.context, work, rewards)?;
             race.clear();
+            let spread = spread(&self.rule);
             for (action, &mean) in rewards.iter().enumerate().filter(|(action, _)| request.allows(*action)) {
                 let std = spread * work.leverages[action].sqrt();
                 check_reward(action, mean + std)?;

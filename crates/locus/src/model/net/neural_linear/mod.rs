@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::Panel;
+use crate::model::linear::batch::{BatchWork, Rows};
 use crate::model::linear::heads::{LinearHeads, by_action};
 use crate::model::net::reward_net::{AllUnits, NetWork, Trainer, Weights};
 use crate::registry::Definition;
@@ -144,6 +145,58 @@ impl Decider for NetHeads {
             let panel = self.weights.features(&[request.context], scratch.work())?;
             fill(features, column_of(panel, 0));
             self.heads.win_probabilities(&request, features, rng, scratch, probabilities)
+        })
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        self.with_rows(requests, scratch, |rows, work| {
+            let deviate =
+                |row: usize, deviations: &mut [f64]| self.heads.draw_deviations(&mut rngs[row], deviations);
+            self.heads.find_best_many(rows, work, self.heads.predict_rows(rows), deviate, |row, action| {
+                choices[row] = Choice::new(action);
+            })
+        })
+    }
+
+    fn distribution_many(
+        &self,
+        requests: &[Request<'_>],
+        _n_draws: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        self.with_rows(requests, scratch, |rows, work| {
+            let spread = |row: usize, spreads: &mut [f64]| self.heads.draw_spreads(&mut rngs[row], spreads);
+            self.heads.find_wins_many(rows, work, probabilities, self.heads.predict_rows(rows), spread)
+        })
+    }
+}
+
+impl NetHeads {
+    /// Calls `decide` with the features of many requests, and with room for the batch.
+    fn with_rows(
+        &self,
+        requests: &[Request<'_>],
+        scratch: &mut Scratch,
+        decide: impl FnOnce(Rows<'_>, &mut BatchWork) -> Result<(), (usize, Breakdown)>,
+    ) -> Result<(), (usize, Breakdown)> {
+        let dim = self.heads.dim();
+        scratch.with_features(dim * requests.len(), |features, scratch| {
+            let contexts: Vec<&[f32]> = requests.iter().map(|request| request.context).collect();
+            let Weights { net, parameters } = &*self.weights;
+            let panel = net.features_of_batch(parameters, &contexts, scratch.work())?;
+            for (column, features) in features.chunks_exact_mut(dim).enumerate() {
+                fill(features, column_of(panel, column));
+            }
+            decide(Rows { requests, features }, scratch.work())
         })
     }
 }

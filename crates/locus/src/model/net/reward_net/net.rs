@@ -151,12 +151,44 @@ impl RewardNet {
         self.read_predictions(work, rewards)
     }
 
-    fn read_predictions(&self, work: &NetWork, rewards: &mut [f64]) -> Result<(), Breakdown> {
-        if work.predictions.find_non_finite().is_some() {
-            return Err(self.find_breakdown(work, "a predicted reward"));
+    /// The predicted rewards of a batch of contexts, those of a context side by side: they do not depend on how many there are. `pass` may
+    /// change what a hidden layer gives. Fails if one is not finite.
+    pub(crate) fn predict_batch(
+        &self,
+        parameters: &[f32],
+        contexts: &[&[f32]],
+        work: &mut NetWork,
+        rewards: &mut [f64],
+        pass: impl FnMut(&mut Panel),
+    ) -> Result<(), Breakdown> {
+        work.batch.set_batch(contexts, self.n_features, 0);
+        self.forward(parameters, work, pass);
+        self.read_predictions(work, rewards)
+    }
+
+    /// The features [dim, N] of a batch of contexts: they do not depend on how many there are. If one is not finite, fails with the column
+    /// that it is in.
+    pub(crate) fn features_of_batch<'a>(
+        &self,
+        parameters: &[f32],
+        contexts: &[&[f32]],
+        work: &'a mut NetWork,
+    ) -> Result<&'a Panel, (usize, Breakdown)> {
+        work.batch.set_batch(contexts, self.n_features, 0);
+        self.hidden.forward(parameters, work.batch.inputs.all(), &mut work.hidden);
+        let not_finite = |line: &[f32]| line.iter().position(|value| !value.is_finite());
+        match work.features().all().iter().find_map(not_finite) {
+            None => Ok(work.features()),
+            Some(column) => Err((column, self.find_breakdown(work, "a feature"))),
         }
+    }
+
+    fn read_predictions(&self, work: &NetWork, rewards: &mut [f64]) -> Result<(), Breakdown> {
         RewardScale::AS_GIVEN.read_rewards(&work.predictions, rewards);
-        Ok(())
+        match work.predictions.find_non_finite() {
+            Some(_) => Err(self.find_breakdown(work, "a predicted reward")),
+            None => Ok(()),
+        }
     }
 
     /// The loss of the minibatch in `work`; its gradients are added to `work.gradients`. **Samples** if `units` do.

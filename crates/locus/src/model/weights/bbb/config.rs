@@ -33,6 +33,8 @@ config! {
         minibatches: u32 = 100, Range::within(1.0, 1e6), "authors' program";
         /// How many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "authors' program";
+        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

@@ -13,15 +13,15 @@ use std::sync::Arc;
 use multiversion::multiversion;
 
 use super::config::BbbConfig;
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
-use crate::math::nn::{Adam, BayesMlp, BayesMlpWork, LANES, Layout, Normals};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws};
+use crate::math::nn::{Adam, BayesMlp, BayesMlpWork, ColumnNormals, LANES, Layout, Normals};
 use crate::model::training::breakdown::find_breakdown;
 use crate::model::training::minibatch::{Contexts, Gathering, Minibatch};
 use crate::model::training::optimized;
 use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::{Switch, sizes};
-use crate::{Error, Outcome, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 /// Logarithms of standard deviations are kept within these bounds, far beyond what training finds useful: a variance of e⁻⁴⁰ is
 /// nothing beside any mean, and one of e²⁰ can still be multiplied by squares of large features.
@@ -202,6 +202,27 @@ impl Decider for GaussianNet {
         self.scale.read_rewards(net.output(), rewards);
         Ok(())
     }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        choose_by_draws(requests, n_actions, scratch, choices, |contexts, scratch, rewards| {
+            let mut normals = std::mem::take::<ColumnNormals>(scratch.work());
+            normals.seed(rngs);
+            let Work { batch, net, .. } = scratch.work();
+            batch.inputs.set_batch(contexts, self.parts.shape.n_features);
+            let (parameters, variances, input) = (&self.parameters, &self.variances, batch.inputs.input());
+            self.parts.net.forward(parameters, variances, input, 0.0, &mut normals, net);
+            self.scale.read_rewards(net.output(), rewards);
+            *scratch.work() = normals;
+            Ok(())
+        })
+    }
 }
 
 impl Learner for Bbb {
@@ -210,6 +231,7 @@ impl Learner for Bbb {
 
     fn plan(config: &BbbConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+            .with_propensity_draws(config.propensity_draws as usize)
     }
 
     fn new(config: &BbbConfig, shape: Shape, seed: Seed) -> Self {

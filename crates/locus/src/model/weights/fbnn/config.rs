@@ -58,6 +58,8 @@ config! {
         prior_minibatches: u32 = 25, Range::within(1.0, 1e6), "our choice: a quarter of its program's";
         /// How many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "its program";
+        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

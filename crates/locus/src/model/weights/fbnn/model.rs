@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::config::FbnnConfig;
 use super::objective::{Net, Terms, Work};
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
-use crate::math::nn::{Adam, BayesMlpWork, Normals};
+use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws};
+use crate::math::nn::{Adam, BayesMlpWork, ColumnNormals, NormalSource, Normals};
 use crate::model::gp::prior::{Prior, PriorWork};
 use crate::model::training::breakdown::find_breakdown;
 use crate::model::training::minibatch::{Contexts, DistinctRows};
@@ -14,7 +14,7 @@ use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
 use crate::model::weights::bbb::model::{LOG_STD_BOUNDS, hold};
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::{LikelihoodScale, sizes};
-use crate::{Error, Outcome, Rng, Seed, Shape};
+use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 /// A net of Gaussian weights, as it decides. Rewards are standardized by the mean and deviation of all seen, over all actions.
 #[derive(Clone, Debug)]
@@ -139,7 +139,33 @@ impl Decider for FunctionalNet {
     ) -> Result<(), Breakdown> {
         let work: &mut DecisionWork = scratch.work();
         work.contexts.set(contexts, self.shape.n_features);
-        let normals = &mut Normals::new(rng);
+        self.predict(&mut Normals::new(rng), work, rewards);
+        Ok(())
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        choose_by_draws(requests, n_actions, scratch, choices, |contexts, scratch, rewards| {
+            let mut normals = std::mem::take::<ColumnNormals>(scratch.work());
+            normals.seed(rngs);
+            let work: &mut DecisionWork = scratch.work();
+            work.contexts.set_batch(contexts, self.shape.n_features);
+            self.predict(&mut normals, work, rewards);
+            *scratch.work() = normals;
+            Ok(())
+        })
+    }
+}
+
+impl FunctionalNet {
+    /// Draws the rewards of the contexts in `work`, those of a context side by side. **Samples.**
+    fn predict(&self, normals: &mut impl NormalSource, work: &mut DecisionWork, rewards: &mut [f64]) {
         let input = work.contexts.input();
         self.net.bayes.forward(&self.parameters, &self.variances, input, 0.0, normals, &mut work.net);
         let scale = self.scale;
@@ -149,7 +175,6 @@ impl Decider for FunctionalNet {
                 *reward += scale.std * mean;
             }
         }
-        Ok(())
     }
 }
 
@@ -159,6 +184,7 @@ impl Learner for Fbnn {
 
     fn plan(config: &FbnnConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+            .with_propensity_draws(config.propensity_draws as usize)
     }
 
     fn new(config: &FbnnConfig, shape: Shape, seed: Seed) -> Self {

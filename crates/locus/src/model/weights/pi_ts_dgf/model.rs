@@ -14,13 +14,16 @@ use multiversion::multiversion;
 
 use super::config::PiTsDgfConfig;
 use super::flow::{Flow, FlowWork, Particles};
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws, win_shares,
+};
 use crate::math::nn::{LANES, Panel, Stack, StackWork};
+use crate::model::ensemble::DrawnNets;
 use crate::model::training::minibatch::{Gathering, Minibatch};
 use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::LikelihoodScale;
-use crate::{Error, Rng, Seed, Shape};
+use crate::{Choice, Error, Request, Rng, Seed, Shape};
 
 /// The particles as they decide: nets, one of which is drawn for every decision.
 #[derive(Clone, Debug)]
@@ -58,6 +61,14 @@ pub(super) struct Work {
 struct DecisionWork {
     hidden: Vec<f32>,
     outputs: Vec<f32>,
+}
+
+/// Room for a batch of decisions.
+#[derive(Debug, Default)]
+struct BatchWork {
+    batch: Minibatch,
+    hidden: Panel,
+    outputs: Panel,
 }
 
 impl PiTsDgf {
@@ -186,18 +197,61 @@ impl Decider for Ensemble {
         scratch: &mut Scratch,
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
-        let Stack { n_nets, n_hidden, n_out, .. } = self.stack;
-        let DecisionWork { hidden, outputs } = scratch.work();
-        hidden.resize(n_hidden, 0.0);
-        outputs.resize(n_out, 0.0);
+        let Stack { n_nets, n_out, .. } = self.stack;
         for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(n_out)) {
-            let net = self.nets.line(rng.below(n_nets));
-            self.stack.forward_one(net, context, hidden, outputs);
-            for (reward, output) in rewards.iter_mut().zip(&*outputs) {
-                *reward = f64::from(*output);
-            }
+            self.predict(rng.below(n_nets), context, scratch.work(), rewards);
         }
         Ok(())
+    }
+
+    /// The share of particles that each action is best for.
+    fn distribution(
+        &self,
+        request: Request<'_>,
+        _n_draws: usize,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Stack { n_nets, n_out, .. } = self.stack;
+        scratch.with_rewards(n_nets * n_out, |rewards, scratch| {
+            for (particle, rewards) in rewards.chunks_exact_mut(n_out).enumerate() {
+                self.predict(particle, request.context, scratch.work(), rewards);
+            }
+            win_shares(&request, rewards, probabilities)
+        })
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        let Stack { n_nets, n_in, .. } = self.stack;
+        choose_by_draws(requests, n_actions, scratch, choices, |contexts, scratch, rewards| {
+            let drawn = DrawnNets::new(rngs.iter_mut().map(|rng| rng.below(n_nets)).collect(), n_nets);
+            drawn.for_each(contexts, n_actions, rewards, |particle, contexts, rewards| {
+                let BatchWork { batch, hidden, outputs } = scratch.work();
+                batch.set_batch(contexts, n_in, 0);
+                self.stack.forward(self.nets.line(particle), batch.inputs.all(), hidden, outputs);
+                RewardScale::AS_GIVEN.read_rewards(outputs, rewards);
+                Ok(())
+            })
+        })
+    }
+}
+
+impl Ensemble {
+    /// What a particle predicts for a context.
+    fn predict(&self, particle: usize, context: &[f32], work: &mut DecisionWork, rewards: &mut [f64]) {
+        let DecisionWork { hidden, outputs } = work;
+        hidden.resize(self.stack.n_hidden, 0.0);
+        outputs.resize(self.stack.n_out, 0.0);
+        self.stack.forward_one(self.nets.line(particle), context, hidden, outputs);
+        rewards.iter_mut().zip(&*outputs).for_each(|(reward, output)| *reward = f64::from(*output));
     }
 }
 
