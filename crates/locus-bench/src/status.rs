@@ -27,6 +27,8 @@ pub struct Status {
     pub standing: Standing,
     /// Whether it is known what was asked for; if not, the trials that ended count as all.
     pub is_total_known: bool,
+    /// Whether the decisions of its trials ask for their propensities.
+    pub propensities: bool,
     /// Who is at work on it now.
     pub worker: Worker,
     /// When a trial was last recorded, by the file's date.
@@ -74,8 +76,15 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
         true => None,
         false => fs::metadata(out.join(TRIALS_FILE)).and_then(|file| file.modified()).ok(),
     };
-    let is_total_known = run.is_some();
-    Ok(Status { out: out.to_owned(), standing, is_total_known, worker: worker(out), last_recorded, warnings })
+    Ok(Status {
+        out: out.to_owned(),
+        standing,
+        is_total_known: run.is_some(),
+        propensities: run.is_some_and(|run| run.propensities),
+        worker: worker(out),
+        last_recorded,
+        warnings,
+    })
 }
 
 /// What the sessions of a folder asked for, before any of it has run: of each policy on each problem the trials that any
@@ -192,7 +201,7 @@ mod tests {
     }
 
     fn run(policies: &[&str], problems: &[&str], sessions: Vec<Session>) -> RunFile {
-        let mut run = RunFile::new(0, 2000);
+        let mut run = RunFile::new(0, 2000, false);
         run.policies = policies
             .iter()
             .map(|name| PolicyRecord { policy: (*name).to_owned(), settings: String::new() })

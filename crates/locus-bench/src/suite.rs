@@ -7,6 +7,7 @@
 //! first_trial = 100        # may be left out; then they are trials 0 to 9
 //! steps = 2000
 //! seed = 0                 # may be left out
+//! propensities = true      # may be left out; then decisions do not ask for their propensities
 //!
 //! [[csv]]                  # your own classification data, as with --csv and --label
 //! file = "mine.csv"        # relative to the suite file
@@ -58,6 +59,8 @@ pub struct Suite {
     pub steps: usize,
     /// The random seed.
     pub seed: Seed,
+    /// Whether decisions ask for their propensities.
+    pub propensities: bool,
 }
 
 /// A CSV file to make a problem of.
@@ -141,6 +144,7 @@ impl Suite {
             first_trial: file.first_trial,
             steps: positive("steps", &file.steps)?,
             seed: Seed::new(file.seed),
+            propensities: file.propensities,
             problems: file.problems,
             csv: file.csv.into_iter().map(csv).collect(),
             npz: file.npz.into_iter().map(|npz| folder.join(npz.file)).collect(),
@@ -160,6 +164,8 @@ struct SuiteFile {
     steps: Spanned<usize>,
     #[serde(default)]
     seed: u64,
+    #[serde(default)]
+    propensities: bool,
     #[serde(default)]
     csv: Vec<CsvTable>,
     #[serde(default)]
@@ -221,6 +227,7 @@ mod tests {
         let paper = Suite::load("paper", &Registry::standard()).unwrap();
         assert_eq!((paper.problems.len(), paper.trials, paper.steps), (8, 50, 2000));
         assert_eq!((quick.first_trial, paper.first_trial), (0, 0));
+        assert!(!quick.propensities && !paper.propensities);
         for suite in [quick, paper] {
             assert_eq!(suite.policies[0].to_string(), "uniform");
         }
@@ -241,7 +248,7 @@ mod tests {
     #[test]
     fn own_files_lie_beside_the_suite() {
         let suite = parse(
-            "policies = ['uniform', 'lin-full-post[prior_precision=1]']\ntrials = 2\nfirst_trial = 100\nsteps = 3\nseed = 4\n\
+            "policies = ['uniform', 'lin-full-post[prior_precision=1]']\ntrials = 2\nfirst_trial = 100\nsteps = 3\nseed = 4\npropensities = true\n\
              [[csv]]\nfile = 'a.csv'\nlabel = 'kind'\n[[csv]]\nfile = '/b.csv'\nlabel = 3\n[[npz]]\nfile = 'c.npz'\n",
         )
         .unwrap();
@@ -249,7 +256,7 @@ mod tests {
         assert_eq!(suite.csv[1], CsvFile { file: "/b.csv".into(), label: "3".to_owned() });
         assert_eq!(suite.npz, [PathBuf::from("folder/c.npz")]);
         assert_eq!((suite.trials, suite.first_trial), (2, 100));
-        assert_eq!((suite.steps, suite.seed), (3, Seed::new(4)));
+        assert_eq!((suite.steps, suite.seed, suite.propensities), (3, Seed::new(4), true));
         assert_eq!(suite.policies[1].to_string(), "lin-full-post[prior_precision=1]");
     }
 
@@ -264,6 +271,10 @@ mod tests {
             ),
             (format!("{rest}trials = -1\n"), "line 4: `trials`: invalid value: integer `-1`"),
             (format!("{rest}trials = 1\ntrails = 2\n"), "line 5: unknown field `trails`, expected"),
+            (
+                format!("{rest}trials = 1\npropensities = 1\n"),
+                "line 5: `propensities`: invalid type: integer `1`",
+            ),
             (rest.to_owned(), "missing field `trials`"),
             (format!("{rest}trials = \n"), "line 4: `trials`: "),
             (format!("{rest}trials = 1\n[[csv]]\nfile = 'a'\n"), "line 5: missing field `label`"),
@@ -306,7 +317,7 @@ mod tests {
         #[test]
         fn no_text_panics(
             text in any::<String>(),
-            line in prop::sample::select(vec!["problems", "policies", "trials", "first_trial", "steps", "seed", "csv"]),
+            line in prop::sample::select(vec!["problems", "policies", "trials", "first_trial", "steps", "seed", "propensities", "csv"]),
             value in "[\\[\\]{}'\"=,a-z0-9é\n. -]{0,20}",
         ) {
             let _ = parse(&text);

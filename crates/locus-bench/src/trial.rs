@@ -102,6 +102,26 @@ pub fn run_trial(
     observer: &mut dyn Observer,
     stop: &dyn Stop,
 ) -> Result<TrialResult, Error> {
+    play(sequence, policy, observer, stop, false)
+}
+
+/// The same, and every request asks for the exact propensity of its choice: see [`Request::with_propensity`].
+pub fn run_trial_with_propensities(
+    sequence: &Sequence,
+    policy: &mut dyn Policy,
+    observer: &mut dyn Observer,
+    stop: &dyn Stop,
+) -> Result<TrialResult, Error> {
+    play(sequence, policy, observer, stop, true)
+}
+
+fn play(
+    sequence: &Sequence,
+    policy: &mut dyn Policy,
+    observer: &mut dyn Observer,
+    stop: &dyn Stop,
+    wants_propensity: bool,
+) -> Result<TrialResult, Error> {
     let steps = sequence.len();
     observer.started(&TrialStarted { policy: policy.name(), shape: sequence.shape(), steps });
     let mut result = TrialResult {
@@ -118,8 +138,11 @@ pub fn run_trial(
         let known = sequence.round(t);
         let context = known.context;
 
+        let request = Request::new(round, context);
+        let request = if wants_propensity { request.with_propensity() } else { request };
+
         let before = now();
-        let choice = policy.choose(Request::new(round, context)).map_err(failed)?;
+        let choice = policy.choose(request).map_err(failed)?;
         result.seconds_choosing += before.elapsed().as_secs_f64();
 
         let (n_actions, found) = (known.rewards.len(), choice.action);

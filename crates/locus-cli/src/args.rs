@@ -112,6 +112,18 @@ pub(crate) struct BenchArgs {
     /// Where all chance comes from, instead of the suite's
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
+    /// Ask for the exact propensity of every decision: the policy computes the probability of each action and samples the action from
+    /// these. Slower. Sequences and policy seeds are the same as without, and so are the choices of uniform, whose propensities are
+    /// known anyway. A folder holds one kind of trials. `--propensities=false` overrides a suite [default: the suite's, or off]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) propensities: Option<bool>,
     /// Threads that run trials; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
@@ -243,7 +255,8 @@ pub(crate) struct SelectionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
-    /// The run's folder; several of one seed, number of steps and data are shown as if they were one
+    /// The run's folder; several of one seed, number of steps and data are shown as if they were one. If only some of them ran with
+    /// --propensities, their policies are called `POLICY (propensities)`
     #[arg(required = true, value_name = "OUT")]
     pub(crate) outs: Vec<PathBuf>,
     #[command(flatten)]

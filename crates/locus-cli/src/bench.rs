@@ -123,7 +123,7 @@ fn experiment(args: &BenchArgs, registry: &Registry) -> Result<Experiment> {
         tell(&format!("note: {note}"));
     }
     let problems = load(&suite, folder)?;
-    let out = args.out.clone().unwrap_or_else(|| default_out(&suite.name, args, &problems));
+    let out = args.out.clone().unwrap_or_else(|| default_out(&suite, args, &problems));
     Ok(Experiment {
         command: command_line(),
         registry: registry.clone(),
@@ -133,6 +133,7 @@ fn experiment(args: &BenchArgs, registry: &Registry) -> Result<Experiment> {
         first_trial: args.first_trial.unwrap_or(suite.first_trial),
         steps: args.steps.unwrap_or(suite.steps),
         seed: args.seed.map_or(suite.seed, Seed::new),
+        propensities: args.propensities.unwrap_or(suite.propensities),
         jobs: args.jobs.unwrap_or_else(default_jobs),
         suite: suite.name,
         out,
@@ -167,8 +168,9 @@ pub(crate) fn each_once(names: &[String]) -> Vec<String> {
 }
 
 /// A folder is called by what is run, so that its tables compare what belongs together; and it is bound to its seed and
-/// steps, so other ones get another folder.
-fn default_out(suite: &str, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
+/// steps, so other ones get another folder, as do propensities where the suite says otherwise.
+fn default_out(suite: &Suite, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
+    let Suite { name: suite, propensities, .. } = suite;
     let is_built_in = |name: &str| BUILT_IN.iter().any(|(built_in, _)| *built_in == name);
     let mut parts = Vec::new();
     if !names_problems(args) || suite != DEFAULT_SUITE {
@@ -189,6 +191,11 @@ fn default_out(suite: &str, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
     }
     if let Some(seed) = args.seed {
         name.push_str(&format!("-seed-{seed}"));
+    }
+    match args.propensities {
+        Some(true) if !propensities => name.push_str("-propensities"),
+        Some(false) if *propensities => name.push_str("-no-propensities"),
+        _ => {}
     }
     Path::new("runs").join(name)
 }

@@ -70,6 +70,7 @@ fn exploration(args: &ExploreArgs, registry: &Registry) -> Result<Exploration> {
         first_trial: 0,
         steps: args.steps,
         seed: Seed::new(args.seed),
+        propensities: false,
     };
     let problem =
         load(&suite, args.data.folder.as_deref())?.pop().context("there is no problem to explore")?;

@@ -87,10 +87,14 @@ fn head(status: &Status) -> Vec<String> {
         }
         None => "; how long the rest takes is not known yet".to_owned(),
     };
-    vec![
+    let mut lines = vec![
         format!("{}: {worker}{recorded}", status.out.display()),
         format!("{trials}; {:.1} seconds spent in trials{left}", total.seconds),
-    ]
+    ];
+    if status.propensities {
+        lines.push("with --propensities: actions are sampled from the reported probabilities".to_owned());
+    }
+    lines
 }
 
 fn ago(time: SystemTime) -> Option<String> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use locus::Registry;
-use locus_bench::record::{Selection, TrialRow, read_readable_trials};
+use locus_bench::record::{Selection, TrialRow, WITH_PROPENSITIES, read_readable_trials};
 use locus_bench::report::{Down, OF_FOLDER, Pairs, compared_trials};
 use locus_bench::summary::{Metric, Table};
 
@@ -28,11 +28,16 @@ pub(crate) fn run(args: &TableArgs, registry: &Registry) -> Result<u8> {
                 Some((policy, folder)) => (policy, Some(folder)),
                 None => (&**reference, None),
             };
+            let (policy, mark) = match policy.strip_suffix(WITH_PROPENSITIES) {
+                Some(policy) => (policy, WITH_PROPENSITIES),
+                None => (policy, ""),
+            };
             let policy = recorded_name(policy, registry)?;
             if !selection.policies.is_empty() {
                 selection.policies = each_once(&[selection.policies, vec![policy.clone()]].concat());
             }
-            let reference = folder.map_or(policy.clone(), |folder| format!("{policy}{OF_FOLDER}{folder}"));
+            let of_folder = folder.map_or(String::new(), |folder| format!("{OF_FOLDER}{folder}"));
+            let reference = format!("{policy}{mark}{of_folder}");
             let rows = read(&args.outs, &selection)?;
             pairs(&rows, metric, &reference)?.render(args.format.into(), Down::Problems)
         }

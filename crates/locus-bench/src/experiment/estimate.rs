@@ -12,7 +12,6 @@ use super::{BuildPolicy, Experiment, Plan};
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::record::Measured;
-use crate::trial::run_trial;
 
 /// What a run would do and how long that takes, roughly.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +66,7 @@ impl Experiment {
         let spec = &prepared.policies[job.policy];
         let mut policy = build(spec, problem.shape(), job.id.policy_seed(self.seed))
             .map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
-        let result = run_trial(&sequence, &mut *policy, &mut (), &AtomicBool::new(false))?;
+        let result = self.play(&job.id, &sequence, &mut *policy, &mut (), &AtomicBool::new(false))?;
         Ok(Measured::from(&result).seconds() * self.steps as f64 / steps as f64)
     }
 }

@@ -21,8 +21,9 @@ use locus::{Policy, PolicySpec, Registry, Seed, Shape};
 
 use crate::Error;
 use crate::error::ErrorKind;
-use crate::problem::Loaded;
-use crate::trial::TrialId;
+use crate::observer::Observer;
+use crate::problem::{Loaded, Sequence};
+use crate::trial::{Stop, TrialId, TrialResult, run_trial, run_trial_with_propensities};
 
 pub use estimate::Estimate;
 pub use plan::{Plan, Warning};
@@ -54,6 +55,9 @@ pub struct Experiment {
     pub steps: usize,
     /// The random seed.
     pub seed: Seed,
+    /// Whether every decision asks for its exact propensity, so that the action is sampled from the reported probabilities. Uniform is
+    /// not asked: its propensities are exact anyway, and with the same choices regret is normalized by the same numbers.
+    pub propensities: bool,
     /// How many threads run trials. Must be at least 1.
     pub jobs: usize,
     /// The folder that everything is written to.
@@ -128,6 +132,21 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+
+    /// Runs one trial; its requests ask for propensities where the experiment says so.
+    fn play(
+        &self,
+        id: &TrialId,
+        sequence: &Sequence,
+        policy: &mut dyn Policy,
+        observer: &mut dyn Observer,
+        stop: &dyn Stop,
+    ) -> Result<TrialResult, Error> {
+        match self.propensities && id.policy != UNIFORM {
+            true => run_trial_with_propensities(sequence, policy, observer, stop),
+            false => run_trial(sequence, policy, observer, stop),
+        }
     }
 
     /// The numbers of the trials of each policy on each problem.

@@ -190,7 +190,7 @@ impl Experiment {
 
     /// The experiment as `run.json` knows it. Makes the first sequence of every problem, for its checksum.
     pub(crate) fn describe(&self, policies: &[PolicySpec]) -> Result<RunFile, Error> {
-        let mut run = RunFile::new(self.seed.number(), self.steps);
+        let mut run = RunFile::new(self.seed.number(), self.steps, self.propensities);
         for Loaded { problem, files, .. } in &self.problems {
             let first = problem.sequence(self.steps, sequence_seed(self.seed, problem.name(), 0))?;
             let file = |file: &crate::problem::FileUsed| FileRecord {

@@ -16,7 +16,7 @@ use crate::Error;
 use crate::error::ErrorKind;
 use crate::record::{Folder, Measured, TrialRow};
 use crate::summary::write_summary;
-use crate::trial::{Stop, TrialResult, run_trial};
+use crate::trial::{Stop, TrialResult};
 
 /// How a run went.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -168,7 +168,8 @@ impl Crew<'_> {
             .map_err(|problem| ErrorKind::InvalidExperiment { problem: problem.clone() })?;
         let mut policy = (self.build)(&self.policies[job.policy], problem.shape(), job.id.policy_seed(*seed))
             .map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
-        run_trial(sequence, &mut *policy, &mut Watch::new(self.progress, &job.id), &self.halt)
+        let mut watch = Watch::new(self.progress, &job.id);
+        self.experiment.play(&job.id, sequence, &mut *policy, &mut watch, &self.halt)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

@@ -196,6 +196,7 @@ impl Exploration {
             first_trial: 0,
             steps: self.steps,
             seed: self.seed,
+            propensities: false,
             jobs: self.jobs,
             out: self.out.clone(),
         }

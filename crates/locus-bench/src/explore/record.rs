@@ -76,9 +76,16 @@ impl ExploreFile {
         Ok(Self { format: FORMAT, trial, every, draws, context, found: None, run })
     }
 
-    /// Fails where the folder holds another exploration, or trials of another seed, other steps or other data.
+    /// Fails where the folder holds another exploration, or trials of another seed, other steps or other data, or with propensities.
     pub(super) fn check_folder(&self, out: &Path, registry: &Registry) -> Result<(), Error> {
         if let Some(run) = read_run(out)? {
+            if run.propensities {
+                let problem = format!(
+                    "`{}` holds trials with propensities, but an exploration plays its trial without; choose another folder with --out",
+                    out.display()
+                );
+                return Err(ErrorKind::InvalidExperiment { problem }.into());
+            }
             run.extended(self.run.clone(), out, registry)?;
         }
         let path = out.join(EXPLORE_FOLDER).join(EXPLORE_FILE);

@@ -153,7 +153,7 @@ mod tests {
     fn a_row_that_cannot_be_recorded_takes_no_other_with_it() {
         let out = tempfile::tempdir().unwrap();
         let folder = Folder::lock(out.path()).unwrap();
-        folder.begin(&RunFile::new(0, 2), Some(&Trials::default())).unwrap();
+        folder.begin(&RunFile::new(0, 2, false), Some(&Trials::default())).unwrap();
         folder.record(&row(0), Some(&TrialResult::default())).unwrap();
         // A file stands where the folder of the curves should be.
         fs::remove_dir_all(out.path().join("curves")).unwrap();

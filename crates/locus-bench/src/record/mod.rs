@@ -1,7 +1,7 @@
 //! What a run leaves behind: one folder, OUT, that can be read, resumed and added to.
 //!
 //! ```text
-//! OUT/run.json          what was run: seed, steps, data checksums, settings, versions, machines
+//! OUT/run.json          what was run: seed, steps, propensities, data checksums, settings, versions, machines
 //! OUT/trials.csv        one row for each finished trial (RFC 4180), written when it ends
 //! OUT/curves/*.npy      two arrays for each trial that did not fail, one number for each step:
 //!                       PROBLEM.POLICY.TRIAL.regret.npy (f64) and PROBLEM.POLICY.TRIAL.action.npy (u32)
@@ -44,5 +44,7 @@ const LOCK_FILE: &str = ".lock";
 pub const CURVES_FOLDER: &str = "curves";
 /// The tables, within OUT.
 pub const SUMMARY_FILE: &str = "summary.md";
+/// Follows the name of a policy whose decisions asked for their propensities, where it is compared with policies whose decisions did not.
+pub const WITH_PROPENSITIES: &str = " (propensities)";
 /// The version that is written into every record.
 pub const VERSION: &str = locus::BUILD;

@@ -1,9 +1,9 @@
 //! `run.json`: what was run in a folder, and what may be added to it.
 //!
 //! The trials of a folder are compared with each other, so they must be of one seed, one number of steps and the
-//! same data. Files are told by their checksums, and what was made of them (a label column, say) by that of
-//! the first trial's rounds. The types here are the file's own; a change that older readers would
-//! misunderstand raises [`FORMAT`].
+//! same data, and all with propensities or all without. Files are told by their checksums, and what was made of
+//! them (a label column, say) by that of the first trial's rounds. The types here are the file's own; a change that
+//! older readers would misunderstand raises [`FORMAT`].
 
 use std::fs;
 use std::io;
@@ -19,8 +19,10 @@ use crate::Error;
 use crate::error::ErrorKind;
 use crate::problem::Sequence;
 
-/// The format that is written; older and equal ones are read.
-const FORMAT: u32 = 1;
+/// The newest format that is read and written: that of trials with propensities, which older versions would continue without.
+const FORMAT: u32 = 2;
+/// The format of all other trials, so that older versions can read them.
+const FORMAT_WITHOUT_PROPENSITIES: u32 = 1;
 
 /// Everything that `run.json` says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct RunFile {
     pub seed: u64,
     /// T, the number of steps of all trials.
     pub steps: usize,
+    /// Whether the decisions of all trials asked for their propensities; not written where they did not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub propensities: bool,
     /// The problems, in the order in which they came.
     pub problems: Vec<ProblemRecord>,
     /// The policies, in the order in which they came.
@@ -147,9 +152,10 @@ impl PolicyRecord {
 
 impl RunFile {
     /// Nothing was run yet.
-    pub(crate) fn new(seed: u64, steps: usize) -> Self {
+    pub(crate) fn new(seed: u64, steps: usize, propensities: bool) -> Self {
         let (problems, policies, sessions) = Default::default();
-        Self { format: FORMAT, seed, steps, problems, policies, sessions }
+        let format = if propensities { FORMAT } else { FORMAT_WITHOUT_PROPENSITIES };
+        Self { format, seed, steps, propensities, problems, policies, sessions }
     }
 
     /// This file with `asked` added to it, or an error that names what cannot be reconciled.
@@ -169,6 +175,12 @@ impl RunFile {
         let (seed, steps) = (self.seed.to_string(), self.steps.to_string());
         check("seed", &seed, &asked.seed.to_string(), &format!("go back to --seed {seed}"))?;
         check("steps", &steps, &asked.steps.to_string(), &format!("go back to --steps {steps}"))?;
+        let on_off = |is_on: bool| if is_on { "on" } else { "off" };
+        let remedy = match self.propensities {
+            true => "add --propensities",
+            false => "leave out --propensities (--propensities=false if the suite sets it)",
+        };
+        check("propensities", on_off(self.propensities), on_off(asked.propensities), remedy)?;
         for problem in asked.problems {
             let Some(old) = self.problems.iter().find(|old| old.name == problem.name) else {
                 self.problems.push(problem);
@@ -289,7 +301,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn run(seed: u64, problems: &[(&str, &str)], policies: &[(&str, &str)]) -> RunFile {
-        let mut run = RunFile::new(seed, 10);
+        let mut run = RunFile::new(seed, 10, false);
         run.problems = problems
             .iter()
             .map(|&(name, sha256)| ProblemRecord {
@@ -376,7 +388,7 @@ mod tests {
 
     #[test]
     fn sessions_are_told_apart_only_where_they_differ() {
-        let mut asked = RunFile::new(1, 10);
+        let mut asked = RunFile::new(1, 10, false);
         let machine = Machine::here();
         let (version, suite) = ("0.1.0".to_owned(), "quick".to_owned());
         let (command, policies, problems) = Default::default();
@@ -391,8 +403,8 @@ mod tests {
             jobs: 2,
             machine,
         }];
-        let once =
-            RunFile::new(1, 10).extended(asked.clone(), Path::new("out"), &Registry::standard()).unwrap();
+        let once = RunFile::new(1, 10, false);
+        let once = once.extended(asked.clone(), Path::new("out"), &Registry::standard()).unwrap();
         let mut twice = once.extended(asked.clone(), Path::new("out"), &Registry::standard()).unwrap();
         assert_eq!(twice.sessions.len(), 1);
         asked.sessions[0].trials = 2;
@@ -402,8 +414,18 @@ mod tests {
 
     #[test]
     fn a_file_of_the_future_is_refused_as_such() {
-        let problem = RunFile::parse(r#"{"format": 2, "news": []}"#).unwrap_err();
-        assert_eq!(problem, "written in format 2, but this version of locus reads formats up to 1");
+        let problem = RunFile::parse(r#"{"format": 3, "news": []}"#).unwrap_err();
+        assert_eq!(problem, "written in format 3, but this version of locus reads formats up to 2");
+    }
+
+    /// Versions that know no propensities read format 1 and refuse format 2.
+    #[test]
+    fn only_a_run_with_propensities_is_written_in_a_new_way() {
+        let (without, with) = (RunFile::new(1, 10, false).to_json(), RunFile::new(1, 10, true).to_json());
+        assert!(without.contains("\"format\": 1,") && !without.contains("propensities"), "{without}");
+        assert!(with.contains("\"format\": 2,") && with.contains("\"propensities\": true,"), "{with}");
+        assert!(!RunFile::parse(&without).unwrap().propensities);
+        assert!(RunFile::parse(&with).unwrap().propensities);
     }
 
     #[test]

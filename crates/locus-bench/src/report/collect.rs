@@ -3,6 +3,9 @@
 //! Folders of one seed, one number of steps and the same data saw the same rounds, so their policies are compared as if they
 //! had run in one folder. A policy that ran in several of them with the same results is one policy; with other results or
 //! settings each folder's is one of its own, called `policy · folder`. Folders that saw other rounds are shown apart.
+//!
+//! Where some of the compared folders ran with propensities and others without, a policy of the former is a policy of its own, called
+//! `policy (propensities)`. Uniform runs alike in both, and stays one policy.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -12,7 +15,9 @@ use std::time::SystemTime;
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::experiment::UNIFORM;
-use crate::record::{RunFile, Selection, TRIALS_FILE, TrialRow, read_readable_trials, read_run};
+use crate::record::{
+    RunFile, Selection, TRIALS_FILE, TrialRow, WITH_PROPENSITIES, read_readable_trials, read_run,
+};
 use crate::trial::TrialId;
 
 /// Stands between a policy and its folder, where folders disagree on it.
@@ -24,10 +29,25 @@ pub(super) struct RunFolder {
     pub(super) out: PathBuf,
     /// What it is called where it must be told from others.
     pub(super) name: String,
+    /// Whether the names of its policies say that they ran with propensities, since folders without are beside it.
+    is_marked: bool,
     pub(super) run: Option<RunFile>,
     pub(super) rows: Vec<TrialRow>,
     /// When a trial was last recorded, by the file's date.
     pub(super) written: Option<SystemTime>,
+}
+
+impl RunFolder {
+    /// Whether its trials ran with propensities; not without a `run.json` that says so.
+    pub(super) fn has_propensities(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.propensities)
+    }
+
+    /// What a policy of this folder is called among the folders that it is compared with.
+    fn called(&self, policy: &str) -> String {
+        let mark = if self.is_marked && policy != UNIFORM { WITH_PROPENSITIES } else { "" };
+        format!("{policy}{mark}")
+    }
 }
 
 /// Folders whose trials are compared with each other.
@@ -79,8 +99,8 @@ pub(super) fn collect(
 }
 
 /// The trials of folders that saw the same rounds, each once, as far as they are asked for; and what is damaged or disputed. A
-/// policy that has other results or settings in another folder is called `policy · folder`. An error where any folder holds
-/// no trial.
+/// policy that has other results or settings in another folder is called `policy · folder`, and one with propensities
+/// `policy (propensities)` where it is compared with policies without. An error where any folder holds no trial.
 pub fn compared_trials(
     outs: &[PathBuf],
     selection: &Selection,
@@ -140,7 +160,8 @@ fn read_folder(out: &Path) -> Result<Read, Error> {
         }
     };
     let written = fs::metadata(out.join(TRIALS_FILE)).and_then(|file| file.modified()).ok();
-    let folder = RunFolder { out: out.to_owned(), name: String::new(), run, rows, written };
+    let (out, name) = (out.to_owned(), String::new());
+    let folder = RunFolder { out, name, is_marked: false, run, rows, written };
     Ok(Read { folder, damages: damages.iter().map(Error::to_string).collect(), unknown })
 }
 
@@ -200,21 +221,30 @@ fn agree(one: &RunFolder, other: &RunFolder, policy: &str) -> bool {
     same_settings && ours.iter().all(|(id, regret)| theirs.get(id).is_none_or(|other| other == regret))
 }
 
-/// The policies on whose results or settings two folders disagree.
+/// Marks the folders with propensities, if there are others beside them.
+fn mark_propensities(folders: &mut [RunFolder]) {
+    if !folders.iter().all(RunFolder::has_propensities) {
+        folders.iter_mut().for_each(|folder| folder.is_marked = folder.has_propensities());
+    }
+}
+
+/// The policies on whose results or settings two folders disagree, as they are called in these folders.
 fn disputed_policies(folders: &[RunFolder]) -> BTreeSet<String> {
     let policies: HashSet<&str> =
         folders.iter().flat_map(|folder| &folder.rows).map(|row| row.id.policy.as_str()).collect();
-    let is_disputed = |policy: &&str| {
-        let pairs = folders
-            .iter()
-            .enumerate()
-            .flat_map(|(place, one)| folders[..place].iter().map(move |other| (one, other)));
-        pairs.into_iter().any(|(one, other)| !agree(one, other, policy))
-    };
-    policies.into_iter().filter(is_disputed).map(str::to_owned).collect()
+    let mut disputed = BTreeSet::new();
+    for (place, one) in folders.iter().enumerate() {
+        for other in &folders[..place] {
+            let names = policies.iter().map(|policy| (policy, one.called(policy)));
+            let same = names.filter(|(policy, name)| *name == other.called(policy));
+            disputed.extend(same.filter(|(policy, _)| !agree(one, other, policy)).map(|(_, name)| name));
+        }
+    }
+    disputed
 }
 
-fn merged(folders: Vec<RunFolder>, selection: &Selection) -> Group {
+fn merged(mut folders: Vec<RunFolder>, selection: &Selection) -> Group {
+    mark_propensities(&mut folders);
     let mut rows: Vec<TrialRow> = Vec::new();
     let mut sources = Vec::new();
     let mut seen: HashMap<TrialId, usize> = HashMap::new();
@@ -222,8 +252,9 @@ fn merged(folders: Vec<RunFolder>, selection: &Selection) -> Group {
     for (place, folder) in folders.iter().enumerate() {
         for row in &folder.rows {
             let mut named = row.clone();
-            if disputed.contains(&row.id.policy) {
-                named.id.policy = format!("{}{OF_FOLDER}{}", row.id.policy, folder.name);
+            named.id.policy = folder.called(&row.id.policy);
+            if disputed.contains(&named.id.policy) {
+                named.id.policy = format!("{}{OF_FOLDER}{}", named.id.policy, folder.name);
             }
             match seen.get(&named.id) {
                 // One folder may hold the failure of a trial that went well in another.

@@ -6,7 +6,7 @@ use super::Metric;
 use super::statistics::{Statistics, mean, ranks};
 use crate::experiment::UNIFORM;
 use crate::paper::{self, PaperOverall, PaperValue};
-use crate::record::{Measured, TrialRow};
+use crate::record::{Measured, TrialRow, WITH_PROPENSITIES};
 
 /// One metric, all policies and problems of a folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +142,9 @@ impl Table {
             notes.retain(|note| !note.ends_with(NO_PARTNER));
             notes.insert(0, NO_UNIFORM.to_owned());
         }
+        if policies.iter().any(|policy| policy.contains(WITH_PROPENSITIES)) {
+            notes.push(PROPENSITIES_NOTE.to_owned());
+        }
         let mut columns: Vec<_> = problems.iter().map(|problem| paper::problem_column(problem)).collect();
         columns.sort_unstable();
         let has_paper_overall = metric.is_normalized()
@@ -273,6 +276,9 @@ const NO_PARTNER: &str = "Uniform has no such trial.";
 /// What is said where none can.
 pub(crate) const NO_UNIFORM: &str = "There is no trial of `uniform`, by whose regret all others are measured: run the same \
                                      command with `uniform` among its policies.";
+/// What is said where a policy is marked by [`WITH_PROPENSITIES`].
+const PROPENSITIES_NOTE: &str = "(propensities): every decision asked for its exact propensity, so that its action was sampled from the \
+                                 reported probabilities.";
 
 /// Each name once: those with a place by their place, the others after them.
 fn in_order<'a>(

@@ -105,6 +105,7 @@ fn the_sequence_knows_nothing_of_the_policy() {
 #[derive(Default)]
 struct Recorder {
     asked: Mutex<Vec<(u64, Vec<f32>)>>,
+    wanted_propensities: Mutex<Vec<bool>>,
     taught: Vec<Taught>,
 }
 
@@ -127,6 +128,7 @@ impl Choose for Recorder {
 
     fn choose(&self, request: Request<'_>) -> Result<Choice, locus::Error> {
         self.asked.lock().unwrap().push((request.round, request.context.to_vec()));
+        self.wanted_propensities.lock().unwrap().push(request.wants_propensity);
         Ok(Choice::new(chosen(request.round)))
     }
 
@@ -188,6 +190,19 @@ fn the_policy_is_asked_and_taught_round_by_round_and_of_its_own_action_alone() {
     assert_eq!(result.actions, (0..STEPS).map(|step| chosen(step as u64) as u32).collect::<Vec<_>>());
     assert_eq!(result.regrets, (0..STEPS).map(|step| best[step] - reward(step)).collect::<Vec<_>>());
     assert_eq!(result.interventions, 21, "one for each round's number, 0 to 6");
+}
+
+#[test]
+fn every_request_asks_for_its_propensity_or_none_does() {
+    let sequence = Sequence::new(Shape::new(2, 3), vec![0.5; 8], vec![0.0; 12], vec![0.0; 4]).unwrap();
+    let stop = AtomicBool::new(false);
+    let mut policy = Recorder::default();
+    let plain = run_trial(&sequence, &mut policy, &mut (), &stop).unwrap();
+    assert_eq!(policy.wanted_propensities.into_inner().unwrap(), [false; 4]);
+    let mut policy = Recorder::default();
+    let asked = run_trial_with_propensities(&sequence, &mut policy, &mut (), &stop).unwrap();
+    assert_eq!(policy.wanted_propensities.into_inner().unwrap(), [true; 4]);
+    assert_eq!((plain.actions, plain.regrets), (asked.actions, asked.regrets));
 }
 
 /// The whole loop on its home game: what is learned from true outcomes pays. The seed is fixed; the share is

@@ -1,10 +1,10 @@
 //! A problem without files, policies that do as their name says, and what the tests share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use locus::{Choice, Choose, FitReport, Outcome, Policy, PolicySpec, Registry, Request, Seed, Shape};
 use locus_bench::experiment::{BuildPolicy, RunOutcome};
@@ -73,7 +73,11 @@ struct Fake {
     name: String,
     seed: Seed,
     act: Act,
+    asked: Asked,
 }
+
+/// The policies that had to choose, and whether they were asked for propensities.
+pub(crate) type Asked = Arc<Mutex<BTreeSet<(String, bool)>>>;
 
 impl Choose for Fake {
     fn name(&self) -> &str {
@@ -86,6 +90,7 @@ impl Choose for Fake {
 
     fn choose(&self, request: Request<'_>) -> Result<Choice, locus::Error> {
         let round = request.round;
+        self.asked.lock().unwrap().insert((self.name.clone(), request.wants_propensity));
         let action = match self.act {
             Act::Fail(when) if when == round => {
                 let message = "the \"draw\",\nof gave NaN in round 7; the policy did not act on it";
@@ -134,9 +139,17 @@ impl Policy for Fake {
 pub(crate) fn build(
     act: impl Fn(&str) -> Act + Sync,
 ) -> impl Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync {
+    build_recording(act, Asked::default())
+}
+
+/// The same, and `asked` has what they were asked.
+pub(crate) fn build_recording(
+    act: impl Fn(&str) -> Act + Sync,
+    asked: Asked,
+) -> impl Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync {
     move |spec, _, seed| {
         let name = spec.to_string();
-        Ok(Box::new(Fake { act: act(&name), name, seed }))
+        Ok(Box::new(Fake { act: act(&name), name, seed, asked: Arc::clone(&asked) }))
     }
 }
 
@@ -154,6 +167,7 @@ pub(crate) fn experiment(out: &Path) -> Experiment {
         first_trial: 0,
         steps: 20,
         seed: Seed::new(5),
+        propensities: false,
         jobs: 2,
         out: out.to_owned(),
     }

@@ -5,5 +5,6 @@ mod added;
 mod chance;
 mod failures;
 mod fakes;
+mod propensities;
 mod resume;
 mod threads;

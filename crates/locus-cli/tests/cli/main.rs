@@ -25,6 +25,7 @@ mod old_run;
 mod outputs;
 mod own_csv;
 mod own_npz;
+mod propensities;
 mod refused;
 mod refused_data;
 mod report;

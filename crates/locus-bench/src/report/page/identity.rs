@@ -27,6 +27,9 @@ fn folder(folder: &RunFolder) -> String {
     let first = &folder.rows[0];
     facts.push(("seed", first.seed.to_string()));
     facts.push(("steps", first.steps.to_string()));
+    if folder.has_propensities() {
+        facts.push(("propensities", "exact; actions are sampled from the reported probabilities".to_owned()));
+    }
     facts.push(("trials", trials(&folder.rows)));
     facts.push(("seconds of all trials", seconds_in_words(&folder.rows)));
     let mut versions: Vec<&str> = folder.rows.iter().map(|row| row.version.as_str()).collect();
