@@ -66,7 +66,7 @@ impl Experiment {
         let spec = &prepared.policies[job.policy];
         let mut policy = build(spec, problem.shape(), job.id.policy_seed(self.seed))
             .map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
-        let result = self.play(&job.id, &sequence, &mut *policy, &mut (), &AtomicBool::new(false))?;
+        let result = self.play(&sequence, &mut *policy, &mut (), &AtomicBool::new(false))?;
         Ok(Measured::from(&result).seconds() * self.steps as f64 / steps as f64)
     }
 }

@@ -55,8 +55,8 @@ pub struct Experiment {
     pub steps: usize,
     /// The random seed.
     pub seed: Seed,
-    /// Whether every decision asks for its exact propensity, so that the action is sampled from the reported probabilities. Uniform is
-    /// not asked: its propensities are exact anyway, and with the same choices regret is normalized by the same numbers.
+    /// Whether every decision asks for its exact propensity, so that the action is sampled from the reported probabilities. Policies that
+    /// know their propensities anyway, such as `uniform`, choose the same actions as without.
     pub propensities: bool,
     /// How many threads run trials. Must be at least 1.
     pub jobs: usize,
@@ -137,13 +137,12 @@ impl Experiment {
     /// Runs one trial; its requests ask for propensities where the experiment says so.
     fn play(
         &self,
-        id: &TrialId,
         sequence: &Sequence,
         policy: &mut dyn Policy,
         observer: &mut dyn Observer,
         stop: &dyn Stop,
     ) -> Result<TrialResult, Error> {
-        match self.propensities && id.policy != UNIFORM {
+        match self.propensities {
             true => run_trial_with_propensities(sequence, policy, observer, stop),
             false => run_trial(sequence, policy, observer, stop),
         }

@@ -169,7 +169,7 @@ impl Crew<'_> {
         let mut policy = (self.build)(&self.policies[job.policy], problem.shape(), job.id.policy_seed(*seed))
             .map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
         let mut watch = Watch::new(self.progress, &job.id);
-        self.experiment.play(&job.id, sequence, &mut *policy, &mut watch, &self.halt)
+        self.experiment.play(sequence, &mut *policy, &mut watch, &self.halt)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

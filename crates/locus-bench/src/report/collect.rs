@@ -5,7 +5,7 @@
 //! settings each folder's is one of its own, called `policy · folder`. Folders that saw other rounds are shown apart.
 //!
 //! Where some of the compared folders ran with propensities and others without, a policy of the former is a policy of its own, called
-//! `policy (propensities)`. Uniform runs alike in both, and stays one policy.
+//! `policy (propensities)`. Uniform chooses the same actions in both, and stays one policy.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
