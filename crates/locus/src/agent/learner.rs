@@ -99,11 +99,7 @@ pub trait Decider: Clone + Send + Sync + 'static {
         scratch: &mut Scratch,
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
-        for (index, (request, rng)) in requests.iter().zip(rngs).enumerate() {
-            choices[index] =
-                self.choose(*request, n_actions, rng, scratch).map_err(|breakdown| (index, breakdown))?;
-        }
-        Ok(())
+        choose_one_by_one(self, requests, n_actions, rngs, scratch, choices)
     }
 
     /// Fills in the probabilities of many requests, those of a request side by side. **Samples.** Fails with the index of a request
@@ -116,18 +112,42 @@ pub trait Decider: Clone + Send + Sync + 'static {
         scratch: &mut Scratch,
         probabilities: &mut [f64],
     ) -> Result<(), (usize, Breakdown)> {
-        if requests.is_empty() {
-            return Ok(());
-        }
-        let probabilities = probabilities.chunks_exact_mut(probabilities.len() / requests.len());
-        for (index, ((request, rng), probabilities)) in
-            requests.iter().zip(rngs).zip(probabilities).enumerate()
-        {
-            self.distribution(*request, n_draws, rng, scratch, probabilities)
-                .map_err(|breakdown| (index, breakdown))?;
-        }
-        Ok(())
+        distribute_one_by_one(self, requests, n_draws, rngs, scratch, probabilities)
     }
+}
+
+/// [`Decider::choose_many`] by [`Decider::choose`].
+pub(crate) fn choose_one_by_one(
+    decider: &impl Decider,
+    requests: &[Request<'_>],
+    n_actions: usize,
+    rngs: &mut [Rng],
+    scratch: &mut Scratch,
+    choices: &mut [Choice],
+) -> Result<(), (usize, Breakdown)> {
+    for (index, (request, rng)) in requests.iter().zip(rngs).enumerate() {
+        let choice = decider.choose(*request, n_actions, rng, scratch);
+        choices[index] = choice.map_err(|breakdown| (index, breakdown))?;
+    }
+    Ok(())
+}
+
+/// [`Decider::distribution_many`] by [`Decider::distribution`].
+pub(crate) fn distribute_one_by_one(
+    decider: &impl Decider,
+    requests: &[Request<'_>],
+    n_draws: usize,
+    rngs: &mut [Rng],
+    scratch: &mut Scratch,
+    probabilities: &mut [f64],
+) -> Result<(), (usize, Breakdown)> {
+    let n_actions = probabilities.len() / requests.len().max(1);
+    for (index, (request, rng)) in requests.iter().zip(rngs).enumerate() {
+        let probabilities = &mut probabilities[index * n_actions..][..n_actions];
+        let distributed = decider.distribution(*request, n_draws, rng, scratch, probabilities);
+        distributed.map_err(|breakdown| (index, breakdown))?;
+    }
+    Ok(())
 }
 
 /// How often each allowed action has the highest of the drawn rewards, those of a draw side by side.

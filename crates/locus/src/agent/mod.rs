@@ -23,7 +23,7 @@ pub(crate) use learner::check_reward;
 #[cfg(any(test, feature = "contract"))]
 pub(crate) use learner::highest;
 pub use learner::{Breakdown, Decider, Learner};
-pub(crate) use learner::{choose_by_draws, pick, win_shares};
+pub(crate) use learner::{choose_by_draws, choose_one_by_one, distribute_one_by_one, pick, win_shares};
 pub use plan::Plan;
 pub use replay::{Observation, Replay};
 pub(crate) use scratch::Cache;

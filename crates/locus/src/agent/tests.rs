@@ -127,8 +127,16 @@ fn nets_draw_in_batches_what_they_draw_alone() {
 #[test]
 fn nets_have_in_batches_the_probabilities_that_they_have_alone() {
     let shape = Shape::new(21, 4);
-    for id in ["epsilon-greedy", "boltzmann", "neural-linear", "locus"] {
-        let policy = trained(&format!("{id}[minibatches=5]").parse().unwrap(), shape, 110);
+    for id in [
+        "epsilon-greedy",
+        "boltzmann",
+        "neural-linear",
+        "locus",
+        "neural-ucb",
+        "neural-ts",
+        "neural-ts[hidden_layers=9x8]",
+    ] {
+        let policy = trained(&id.parse().unwrap(), shape, 110);
         let asked = Asked::new(shape, 37);
         let requests = asked.requests();
         let mut many = vec![0.0; requests.len() * shape.n_actions];

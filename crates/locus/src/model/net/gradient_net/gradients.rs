@@ -15,6 +15,8 @@ pub(super) struct Gradients {
     repeated: Panel,
     /// The squares of a layer's inputs, weighed, for each of its sums.
     weighed: Vec<f32>,
+    /// The same for a batch [out, N], for every layer.
+    weighed_batch: Vec<Panel>,
 }
 
 impl Gradients {
@@ -62,6 +64,68 @@ impl Gradients {
                     *sum += f64::from(gradient * gradient * weighed);
                 }
             }
+        }
+    }
+
+    /// `Σ gᵢ²·wᵢ` over all parameters for every action, after the predictions for a batch of contexts that is in `work`: those of a context
+    /// side by side. They do not depend on how many contexts there are.
+    pub(super) fn weigh_batch(
+        &mut self,
+        net: &RewardNet,
+        (parameters, weights): (&[f32], &[f32]),
+        work: &NetWork,
+        sums: &mut [f64],
+    ) {
+        let (n_actions, n_layers) = (net.n_actions(), net.layers().len());
+        // What the weights make of the squares of what each layer read [out, N].
+        self.weighed_batch.resize_with(n_layers, Panel::default);
+        for ((layer, input), weighed) in
+            net.layers().zip(work.inputs_of_layers()).zip(&mut self.weighed_batch)
+        {
+            self.repeated.reshape_like(layer.n_in(), input.all());
+            for (squares, values) in self.repeated.all_mut().iter_mut().zip(input.all().iter()) {
+                squares.iter_mut().zip(values).for_each(|(square, value)| *square = value * value);
+            }
+            weighed.reshape_like(layer.n_out(), input.all());
+            layer.sums(weights, self.repeated.all(), weighed.all_mut());
+        }
+        self.by_sums.resize_with(n_layers, Panel::default);
+        for action in 0..n_actions {
+            let of_last = self.weighed_batch[n_layers - 1].line(action);
+            for (column, weighed) in of_last.iter().enumerate() {
+                sums[column * n_actions + action] = f64::from(*weighed);
+            }
+            for index in (1..n_layers).rev() {
+                self.back(net, parameters, work, index, action);
+                let (by_sums, weighed) = (&self.by_sums[index - 1], &self.weighed_batch[index - 1]);
+                for (gradients, weighed) in by_sums.all().iter().zip(weighed.all().iter()) {
+                    for (column, (gradient, weighed)) in gradients.iter().zip(weighed).enumerate() {
+                        sums[column * n_actions + action] += f64::from(gradient * gradient * weighed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The gradient of an action's predictions by the sums of the layer before layer `index`, given that by the sums of `index` itself.
+    fn back(&mut self, net: &RewardNet, parameters: &[f32], work: &NetWork, index: usize, action: usize) {
+        let layer = net.layers().nth(index).expect("a layer");
+        let input = work.inputs_of_layers().nth(index).expect("what it read");
+        let (before, after) = self.by_sums.split_at_mut(index);
+        let before = &mut before[index - 1];
+        before.reshape_like(layer.n_in(), input.all());
+        if index + 1 == net.layers().len() {
+            // The output's gradient is 1 for the action: its weights, where units are active.
+            let weights = &parameters[layer.weights()];
+            for (unit, values) in input.all().iter().enumerate() {
+                let weight = weights[unit * layer.n_out() + action];
+                let places = before.line_mut(unit).iter_mut().zip(values);
+                places.for_each(|(place, value)| *place = if *value > 0.0 { weight } else { 0.0 });
+            }
+            before.clear_padding();
+        } else {
+            let target = InputGradient::BeforeRelu(before.all_mut());
+            layer.backward_input(parameters, input.all(), after[0].all(), target);
         }
     }
 

@@ -17,7 +17,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, check_reward};
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, check_reward, choose_one_by_one,
+    distribute_one_by_one,
+};
 use crate::math::wins::Race;
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNet, RewardNetConfig, Trainer, Weights};
 use crate::registry::save::{Decoder, Encoder};
@@ -26,7 +29,7 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 use gradients::Gradients;
 pub use precision::PrecisionMatrix;
-use precision::{MAX_FULL, Precision};
+use precision::{Diagonal, MAX_FULL, Precision};
 
 /// How predictions and their widths are acted on; it is the policy's settings.
 pub(crate) trait Widen: Config {
@@ -102,6 +105,45 @@ impl<W: Widen> WidenedNet<W> {
         Ok(())
     }
 
+    /// The same for a batch of requests, where a diagonal is kept: predictions and squares of widths of a request side by side.
+    fn predict_batch(
+        &self,
+        requests: &[Request<'_>],
+        diagonal: &Diagonal,
+        work: &mut Work,
+        rewards: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        let Work { net, gradients, leverages, .. } = work;
+        let Weights { net: layers, parameters } = &*self.weights;
+        let contexts: Vec<&[f32]> = requests.iter().map(|request| request.context).collect();
+        layers.predict_batch(parameters, &contexts, net, rewards, |_| {}).map_err(|breakdown| {
+            let place = rewards.iter().position(|reward| !reward.is_finite());
+            (place.unwrap_or(0) / layers.n_actions(), breakdown)
+        })?;
+        leverages.resize(rewards.len(), 0.0);
+        gradients.weigh_batch(layers, (parameters, diagonal.inverses()), net, leverages);
+        Ok(())
+    }
+
+    /// How probable it is that each allowed action is valued highest, by predictions and squares of widths.
+    fn race(
+        &self,
+        request: &Request<'_>,
+        spread: f64,
+        (rewards, leverages): (&[f64], &[f64]),
+        race: &mut Race,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        race.clear();
+        for (action, &mean) in rewards.iter().enumerate().filter(|(action, _)| request.allows(*action)) {
+            let std = spread * leverages[action].sqrt();
+            check_reward(action, mean + std)?;
+            race.enter(action, mean, std);
+        }
+        race.finish(probabilities);
+        Ok(())
+    }
+
     /// What every action is valued at for a context. **Samples** if the policy does.
     fn value(
         &self,
@@ -148,8 +190,7 @@ impl<W: Widen> Decider for WidenedNet<W> {
     ) -> Result<Choice, Breakdown> {
         scratch.with_rewards(n_actions, |rewards, scratch| {
             self.value(request.context, rng, scratch.work(), rewards)?;
-            let action = request.highest(rewards)?;
-            Ok(if Self::KNOWS_PROPENSITIES { Choice::certain(action) } else { Choice::new(action) })
+            request.highest(rewards).map(choice::<W>)
         })
     }
 
@@ -171,18 +212,74 @@ impl<W: Widen> Decider for WidenedNet<W> {
             let mut race = std::mem::take::<Race>(scratch.work());
             let work: &mut Work = scratch.work();
             self.predict(request.context, work, rewards)?;
-            race.clear();
-            let spread = spread(&self.rule);
-            for (action, &mean) in rewards.iter().enumerate().filter(|(action, _)| request.allows(*action)) {
-                let std = spread * work.leverages[action].sqrt();
-                check_reward(action, mean + std)?;
-                race.enter(action, mean, std);
+            let raced =
+                self.race(&request, spread(&self.rule), (rewards, &work.leverages), &mut race, probabilities);
+            *scratch.work() = race;
+            raced
+        })
+    }
+
+    fn choose_many(
+        &self,
+        requests: &[Request<'_>],
+        n_actions: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        choices: &mut [Choice],
+    ) -> Result<(), (usize, Breakdown)> {
+        let Precision::Diagonal(diagonal) = &*self.precision else {
+            return choose_one_by_one(self, requests, n_actions, rngs, scratch, choices);
+        };
+        scratch.with_rewards(requests.len() * n_actions, |rewards, scratch| {
+            let work: &mut Work = scratch.work();
+            self.predict_batch(requests, diagonal, work, rewards)?;
+            let Work { leverages, deviations, .. } = work;
+            deviations.resize(n_actions, 0.0);
+            for (index, rewards) in rewards.chunks_exact_mut(n_actions).enumerate() {
+                self.rule.deviate(&mut rngs[index], deviations);
+                for (action, reward) in rewards.iter_mut().enumerate() {
+                    *reward += deviations[action] * leverages[index * n_actions + action].sqrt();
+                    check_reward(action, *reward).map_err(|breakdown| (index, breakdown))?;
+                }
+                let action = requests[index].highest(rewards).map_err(|breakdown| (index, breakdown))?;
+                choices[index] = choice::<W>(action);
             }
-            race.finish(probabilities);
+            Ok(())
+        })
+    }
+
+    fn distribution_many(
+        &self,
+        requests: &[Request<'_>],
+        n_draws: usize,
+        rngs: &mut [Rng],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Breakdown)> {
+        let (Precision::Diagonal(diagonal), Some(spread)) = (&*self.precision, W::SPREAD) else {
+            return distribute_one_by_one(self, requests, n_draws, rngs, scratch, probabilities);
+        };
+        let n_actions = self.weights.net.n_actions();
+        scratch.with_rewards(requests.len() * n_actions, |rewards, scratch| {
+            let mut race = std::mem::take::<Race>(scratch.work());
+            let work: &mut Work = scratch.work();
+            self.predict_batch(requests, diagonal, work, rewards)?;
+            let spread = spread(&self.rule);
+            let parts = rewards.chunks_exact(n_actions).zip(work.leverages.chunks_exact(n_actions));
+            let parts = parts.zip(requests).zip(probabilities.chunks_exact_mut(n_actions));
+            for (index, ((parts, request), probabilities)) in parts.enumerate() {
+                self.race(request, spread, parts, &mut race, probabilities)
+                    .map_err(|breakdown| (index, breakdown))?;
+            }
             *scratch.work() = race;
             Ok(())
         })
     }
+}
+
+/// The choice of an action that is valued highest: certain where nothing is drawn.
+fn choice<W: Widen>(action: usize) -> Choice {
+    if W::SPREAD.is_none() { Choice::certain(action) } else { Choice::new(action) }
 }
 
 impl<W: Widen> GradientNet<W> {
