@@ -542,7 +542,11 @@ impl<L: Learner> Policy for Agent<L> {
             self.check_outcome(outcome).map_err(|error| error.of_outcome(index))?;
         }
         self.learner.observe_many(outcomes);
-        let is_due = outcomes.iter().fold(false, |is_due, outcome| self.count(outcome) || is_due);
+        let mut is_due = false;
+        for outcome in outcomes {
+            // Every outcome is counted, whether or not training is due already.
+            is_due |= self.count(outcome);
+        }
         match outcomes.last() {
             Some(last) if is_due => self.train(last.round),
             _ => Ok(FitReport::default()),

@@ -114,6 +114,8 @@ impl Learner for Dropout {
     type Config = DropoutConfig;
     type Decider = DropoutDecider;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &DropoutConfig) -> Plan {
         config.net.plan(&config.agent)
     }

@@ -27,7 +27,8 @@ impl RewardScaling {
         if !is_scaled {
             return RewardScale::AS_GIVEN;
         }
-        let variance = self.deviations / self.n.max(1.0);
+        // Before the first reward it is not a number. Weights may well add up to less than 1.
+        let variance = self.deviations / self.n;
         RewardScale { mean: self.mean, std: if variance > 0.0 { variance.sqrt() } else { 1.0 } }
     }
 
@@ -38,12 +39,7 @@ impl RewardScaling {
     }
 
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        // Format 1 knew no weights.
-        let n = if decoder.format() == 1 { decoder.u64()? as f64 } else { decoder.f64()? };
-        if !(n >= 0.0 && n.is_finite()) {
-            return Err(decoder.damaged(format!("it saw {n} rewards")));
-        }
-        Ok(Self { n, mean: decoder.f64()?, deviations: decoder.f64()? })
+        Ok(Self { n: decoder.weight_sum()?, mean: decoder.f64()?, deviations: decoder.f64()? })
     }
 }
 
