@@ -75,6 +75,21 @@ mod tests {
 
     const SHAPE: Shape = Shape::new(3, 2);
 
+    /// Rewards 2, 5 and 11, of weights 1 to 2 to 1: mean 5.75, variance 10.6875. It does not matter what the weights add up to.
+    #[test]
+    fn the_scale_is_that_of_so_many_equal_rewards() {
+        for unit in [1.0, 3.0, 0.01] {
+            let mut scaling = super::RewardScaling::default();
+            for (reward, weight) in [(2.0, 1.0), (5.0, 2.0), (11.0, 1.0)] {
+                scaling.observe(&Outcome::new(0, &[], 0, reward).with_weight(unit * weight));
+            }
+            let scale = scaling.scale(true);
+            assert!((scale.mean - 5.75).abs() < 1e-12, "{unit}: {scale:?}");
+            assert!((scale.std * scale.std - 10.6875).abs() < 1e-12, "{unit}: {scale:?}");
+        }
+        assert_eq!(super::RewardScaling::default().scale(true), super::RewardScale::AS_GIVEN);
+    }
+
     /// Every policy that can scale rewards, doing so, with small nets that learn quickly.
     fn scaled_policies() -> Vec<PolicySpec> {
         let small = [
