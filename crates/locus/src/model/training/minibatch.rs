@@ -281,6 +281,7 @@ mod tests {
             let mut rng = Seed::new(2).stream("test", 0);
             let unit = (total / n_rows as f64).min(1.0);
             let mut sums = vec![0.0; weights.len()];
+            let mut pairs = std::collections::BTreeSet::new();
             for _ in 0..20_000 {
                 let drawn = rows.draw(&replay, n_rows, &mut rng);
                 let sum: f64 = drawn.iter().map(|(_, weight)| weight).sum();
@@ -289,12 +290,15 @@ mod tests {
                     let share = n_rows as f64 * weights[row] / total;
                     assert!((weight / unit - share).abs() < 1.0 + 1e-9, "{drawn:?}");
                     sums[row] += weight / unit;
+                    pairs.extend(drawn.iter().map(|&(other, _)| (row, other)));
                 }
             }
             for (row, sum) in sums.into_iter().enumerate() {
                 let (mean, share) = (sum / 20_000.0, n_rows as f64 * weights[row] / total);
                 assert!((mean - share).abs() < 0.018, "{row} of {weights:?}: {mean}, {share}");
             }
+            // In random order, none of them keep apart.
+            assert_eq!(pairs.len(), weights.len() * weights.len(), "{weights:?}");
         }
         // All of them, where there is room.
         let replay = seen(&[1.0, 4.0, 0.5]);
