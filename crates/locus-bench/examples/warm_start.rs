@@ -58,9 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let uniform = regrets[0][0].clone();
         for (policy, [cold, warm]) in POLICIES.iter().zip(&regrets).skip(1) {
-            let [(cold, cold_error), (warm, warm_error)] = [cold, warm].map(|regrets| {
-                normalized(regrets, &uniform)
-            });
+            let [(cold, cold_error), (warm, warm_error)] =
+                [cold, warm].map(|regrets| normalized(regrets, &uniform));
             println!(
                 "{name:<12} {policy:<15} {cold:>8.1} ± {cold_error:<4.1} {warm:>18.1} ± {warm_error:<4.1}"
             );

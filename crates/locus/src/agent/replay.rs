@@ -65,6 +65,11 @@ impl Replay {
         self.weights.as_ref().map_or(self.len() as f64, SumTree::total)
     }
 
+    /// Whether an observation has, or had, another weight than 1.
+    pub fn is_weighted(&self) -> bool {
+        self.weights.is_some()
+    }
+
     /// Adds an outcome as the newest observation.
     pub(crate) fn push(&mut self, outcome: &Outcome<'_>) {
         debug_assert_eq!(outcome.context.len(), self.n_features);

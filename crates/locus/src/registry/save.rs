@@ -102,6 +102,15 @@ impl<'a> Decoder<'a> {
         self.u64().map(f64::from_bits)
     }
 
+    /// Reads a sum of weights: how many observations were taken in. Format 1 knew no weights, and counted.
+    pub(crate) fn weight_sum(&mut self) -> Result<f64, Error> {
+        let sum = if self.format == 1 { self.u64()? as f64 } else { self.f64()? };
+        match sum >= 0.0 && sum.is_finite() {
+            true => Ok(sum),
+            false => Err(self.damaged(format!("it counts {sum} observations"))),
+        }
+    }
+
     /// Fills `values`.
     pub fn f64s(&mut self, values: &mut [f64]) -> Result<(), Error> {
         values.iter_mut().try_for_each(|value| self.f64().map(|read| *value = read))

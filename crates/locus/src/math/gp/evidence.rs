@@ -7,11 +7,15 @@
 //! ∂ log p/∂θ = ½·Σ_ij W_ij·∂K_ij/∂θ,  W = (K⁻¹e)(K⁻¹e)ᵀ − K⁻¹
 //! ```
 //!
+//! An observation of weight w counts as w equal ones. Its noise then has the variance σ²/w, and what the w tell of the noise among themselves adds
+//! `−½·(w − 1)·log 2πσ² − ½·log w` to log p.
+//!
 //! The gradients in all length scales of a kind are one product: with z the scaled contexts, those of the Matérn kernel sum
 //! M_ij·(z_i − z_j)², which is 2·Σ_i z_i·(z_i·Σ_j M_ij − Σ_j M_ij·z_j).
 
 use super::Points;
 use super::kernel::{CovarianceWork, Kernel, KernelParameters, matern, sigmoid, softplus};
+use super::posterior::add_noise;
 use crate::math::matrix::{self, Rows, Weights};
 
 /// Room to compute the evidence.
@@ -42,17 +46,17 @@ impl EvidenceWork {
     }
 }
 
-/// log p of the rewards of points; puts its gradient in the kernel's `parameters` into `gradient`. Not finite where numbers break down.
+/// log p of the rewards of points, each with its weight; puts its gradient in the kernel's `parameters` into `gradient`. Not finite where numbers break down.
 pub fn evidence(
     kernel: &Kernel,
     parameters: &[f32],
     points: &Points,
-    rewards: &[f64],
+    (rewards, weights): (&[f64], &[f64]),
     work: &mut EvidenceWork,
     gradient: &mut [f64],
 ) -> f64 {
     let n = points.len();
-    let log_evidence = factor_and_solve(kernel, points, rewards, work);
+    let log_evidence = factor_and_solve(kernel, points, (rewards, weights), work);
     let places = kernel.places;
     let EvidenceWork { covariances, factor, inverse, linear_weights, solved, by_task, products, .. } = work;
     let CovarianceWork { scaled, linear_scaled, distances, linear } = covariances;
@@ -69,7 +73,8 @@ pub fn evidence(
     let (mut trace, mut matern_sum, mut linear_sum) = (0.0, 0.0, 0.0);
     for i in 0..n {
         let (action, task) = (points.actions[i], kernel.task_row(points.actions[i]));
-        trace += solved[i] * solved[i] - inverse[i * n + i];
+        trace += (solved[i] * solved[i] - inverse[i * n + i]) / weights[i]
+            - (weights[i] - 1.0) / kernel.noise_variance;
         for j in i..n {
             let place = i * n + j;
             // Pairs off the diagonal count twice.
@@ -129,20 +134,28 @@ pub fn evidence(
 }
 
 /// log p; leaves the factor of K, and K⁻¹e.
-fn factor_and_solve(kernel: &Kernel, points: &Points, rewards: &[f64], work: &mut EvidenceWork) -> f64 {
+fn factor_and_solve(
+    kernel: &Kernel,
+    points: &Points,
+    (rewards, weights): (&[f64], &[f64]),
+    work: &mut EvidenceWork,
+) -> f64 {
     let n = points.len();
     let EvidenceWork { covariances, factor, solved, n_held, .. } = work;
     factor.resize(n * n, 0.0);
     kernel.covariances(points, covariances, factor, n);
-    (0..n).for_each(|i| factor[i * n + i] += kernel.noise_variance);
-    *n_held += matrix::factor(factor, n, n, kernel.noise_variance);
+    let floor = add_noise(kernel, weights, factor, n);
+    *n_held += matrix::factor(factor, n, n, floor);
     solved.clear();
     solved.extend(rewards.iter().zip(&points.actions).map(|(reward, &action)| reward - kernel.means[action]));
     matrix::solve_transposed_vector(factor, n, n, solved);
     let log_determinant: f64 = 2.0 * (0..n).map(|i| libm::log(factor[i * n + i])).sum::<f64>();
     let square = matrix::dot(solved, solved);
     matrix::solve_vector(factor, n, n, solved);
-    -0.5 * (square + log_determinant + n as f64 * libm::log(2.0 * std::f64::consts::PI))
+    let log_two_pi = libm::log(2.0 * std::f64::consts::PI);
+    let log_noise = log_two_pi + libm::log(kernel.noise_variance);
+    let among_equals: f64 = weights.iter().map(|w| (w - 1.0) * log_noise + libm::log(*w)).sum();
+    -0.5 * (square + log_determinant + n as f64 * log_two_pi + among_equals)
 }
 
 /// ∂ exp(−|v_a − v_b|²)/∂v_a is −2·(v_a − v_b) times itself.

@@ -2,7 +2,7 @@
 //!
 //! With R the factor of the covariance of what was seen, noise included, and c [n, A] its covariance with the rewards of all actions
 //! in a context: given `V = R⁻ᵀc` and `w = R⁻ᵀe`, these have mean `m + Vᵀw` and covariance `k − VᵀV`. A further observation is a
-//! row and a column more of R, in O(n²).
+//! row and a column more of R, in O(n²). An observation of weight w counts as w equal ones: its noise has a w-th of the variance, which tells as much.
 
 use super::Points;
 use super::kernel::{CovarianceWork, Kernel};
@@ -15,6 +15,7 @@ pub struct Posterior {
     kernel: Kernel,
     points: Points,
     rewards: Vec<f64>,
+    weights: Vec<f64>,
     /// R, with room for more rows and columns.
     factor: Vec<f64>,
     capacity: usize,
@@ -24,7 +25,7 @@ pub struct Posterior {
     whitened: Vec<f64>,
     /// Observations that the factor was made of at once.
     n_base: usize,
-    /// How often a squared pivot was held at the variance of the noise.
+    /// How often a squared pivot was held at the least variance of the noise.
     n_held: u64,
     column: Vec<f64>,
 }
@@ -33,20 +34,28 @@ impl Posterior {
     /// Room for that many observations more than at first, at least.
     pub const ROOM: usize = 256;
 
-    /// Of these rewards.
-    pub fn new(kernel: Kernel, points: Points, rewards: Vec<f64>, work: &mut CovarianceWork) -> Self {
+    /// Of these rewards, each with its weight.
+    pub fn new(
+        kernel: Kernel,
+        points: Points,
+        rewards: Vec<f64>,
+        weights: Vec<f64>,
+        work: &mut CovarianceWork,
+    ) -> Self {
         let n = points.len();
+        assert_eq!((rewards.len(), weights.len()), (n, n), "rewards and weights of all points");
         // In large steps, so that room for decisions need not grow with every observation.
         let capacity = (n + Self::ROOM).next_multiple_of(512);
         let stride = capacity + 8;
         let mut factor = vec![0.0; capacity * stride];
         kernel.covariances(&points, work, &mut factor, stride);
-        (0..n).for_each(|i| factor[i * stride + i] += kernel.noise_variance);
-        let n_held = matrix::factor(&mut factor, stride, n, kernel.noise_variance);
+        let floor = add_noise(&kernel, &weights, &mut factor, stride);
+        let n_held = matrix::factor(&mut factor, stride, n, floor);
         let mut posterior = Self {
             kernel,
             points,
             rewards,
+            weights,
             factor,
             capacity,
             stride,
@@ -59,6 +68,7 @@ impl Posterior {
         posterior.points.contexts.reserve_exact(room * posterior.kernel.places.n_features);
         posterior.points.actions.reserve_exact(room);
         posterior.rewards.reserve_exact(room);
+        posterior.weights.reserve_exact(room);
         posterior
     }
 
@@ -78,9 +88,9 @@ impl Posterior {
         self.n_base
     }
 
-    /// What was seen.
-    pub fn seen(&self) -> (&Points, &[f64]) {
-        (&self.points, &self.rewards)
+    /// What was seen: points, rewards and weights.
+    pub fn seen(&self) -> (&Points, &[f64], &[f64]) {
+        (&self.points, &self.rewards, &self.weights)
     }
 
     /// How often rounding pushed a squared pivot below the variance of the noise, where it was then held, since this was last asked.
@@ -94,8 +104,8 @@ impl Posterior {
         (self.capacity + n_actions + 2) * n_actions
     }
 
-    /// Takes in one more. Panics if there is no room.
-    pub fn observe(&mut self, context: &[f32], action: usize, reward: f64) {
+    /// Takes in one more, which counts as `weight` equal ones. Panics if there is no room.
+    pub fn observe(&mut self, context: &[f32], action: usize, reward: f64, weight: f64) {
         assert!(!self.is_full(), "room for another observation");
         let n = self.points.len();
         let kernel = &self.kernel;
@@ -104,18 +114,13 @@ impl Posterior {
         self.column.extend(
             seen.map(|(other, &taken)| kernel.task(action, taken) * kernel.of_contexts(context, other)),
         );
-        let diagonal = kernel.of_contexts(context, context) + kernel.noise_variance;
-        let is_held = matrix::append(
-            &mut self.factor,
-            self.stride,
-            n,
-            &mut self.column,
-            diagonal,
-            kernel.noise_variance,
-        );
+        let noise = kernel.noise_variance / weight;
+        let diagonal = kernel.of_contexts(context, context) + noise;
+        let is_held = matrix::append(&mut self.factor, self.stride, n, &mut self.column, diagonal, noise);
         self.n_held += u64::from(is_held);
         self.points.push(context, action);
         self.rewards.push(reward);
+        self.weights.push(weight);
     }
 
     /// Takes the scale of rewards that draws are on from now: (reward − mean)/std.
@@ -177,4 +182,15 @@ impl Posterior {
             }
         }
     }
+}
+
+/// Adds the noise of observations with these weights to the diagonal of their covariance; the least of its variances.
+pub(super) fn add_noise(kernel: &Kernel, weights: &[f64], covariance: &mut [f64], stride: usize) -> f64 {
+    let mut least = f64::INFINITY;
+    for (i, weight) in weights.iter().enumerate() {
+        let noise = kernel.noise_variance / weight;
+        covariance[i * stride + i] += noise;
+        least = least.min(noise);
+    }
+    least
 }

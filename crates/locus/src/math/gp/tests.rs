@@ -26,6 +26,11 @@ fn points(n: usize, seed: u64) -> (Points, Vec<f64>) {
     (points, rewards)
 }
 
+/// No two neighbors alike, some below 1.
+fn weights(n: usize) -> Vec<f64> {
+    (0..n).map(|i| [1.0, 2.5, 0.4, 7.0][i % 4]).collect()
+}
+
 /// The kernel as its formula says, from the parameters.
 fn formula(parameters: &[f32], unit: f64, (x, a): (&[f32], usize), (y, b): (&[f32], usize)) -> f64 {
     let softplus = |place: usize| (1.0 + f64::from(parameters[place]).exp()).ln();
@@ -85,14 +90,19 @@ fn invert(matrix: &[f64], n: usize) -> (Vec<f64>, f64) {
     (right, log_determinant)
 }
 
+/// The variance of the noise, from the parameters.
+fn noise_of(parameters: &[f32]) -> f64 {
+    (1.0 + f64::from(parameters[0]).exp()).ln() + 1e-6
+}
+
 /// The covariance of points with noise, from the formula.
-fn noisy(parameters: &[f32], points: &Points) -> Vec<f64> {
+fn noisy(parameters: &[f32], points: &Points, weights: &[f64]) -> Vec<f64> {
     let n = points.len();
     let point = |i: usize| (&points.contexts[3 * i..3 * i + 3], points.actions[i]);
-    let noise = (1.0 + f64::from(parameters[0]).exp()).ln() + 1e-6;
+    let noise = noise_of(parameters);
     let entry = |place: usize| {
         let (i, j) = (place / n, place % n);
-        formula(parameters, 1.0, point(i), point(j)) + if i == j { noise } else { 0.0 }
+        formula(parameters, 1.0, point(i), point(j)) + if i == j { noise / weights[i] } else { 0.0 }
     };
     (0..n * n).map(entry).collect()
 }
@@ -102,18 +112,22 @@ fn evidence_is_that_of_the_formula_and_its_gradient_that_of_differences() {
     for n in [1, 9, 40] {
         let parameters = parameters(3);
         let (points, rewards) = points(n, 4);
+        let weights = weights(n);
         let mut gradient = vec![f64::NAN; PLACES.len()];
         let mut work = EvidenceWork::default();
         let mut value = |parameters: &[f32], gradient: &mut [f64]| {
             let kernel = Kernel::new(PLACES, parameters, 1.0);
-            evidence(&kernel, parameters, &points, &rewards, &mut work, gradient)
+            evidence(&kernel, parameters, &points, (&rewards, &weights), &mut work, gradient)
         };
         let found = value(&parameters, &mut gradient);
-        let (inverse, log_determinant) = invert(&noisy(&parameters, &points), n);
+        let (inverse, log_determinant) = invert(&noisy(&parameters, &points, &weights), n);
         let means = &parameters[PLACES.means()];
         let e: Vec<f64> = (0..n).map(|i| rewards[i] - f64::from(means[points.actions[i]])).collect();
         let square: f64 = (0..n * n).map(|place| e[place / n] * inverse[place] * e[place % n]).sum();
-        let expected = -0.5 * (square + log_determinant + n as f64 * (2.0 * std::f64::consts::PI).ln());
+        let log_two_pi = (2.0 * std::f64::consts::PI).ln();
+        let among_equals: f64 =
+            weights.iter().map(|w| (w - 1.0) * (log_two_pi + noise_of(&parameters).ln()) + w.ln()).sum();
+        let expected = -0.5 * (square + log_determinant + n as f64 * log_two_pi + among_equals);
         assert!((found - expected).abs() < 1e-8, "{n}: {found}, {expected}");
         let gradient: Vec<f32> = gradient.iter().map(|&g| g as f32).collect();
         let mut ignored = vec![0.0; PLACES.len()];
@@ -129,8 +143,9 @@ fn the_posterior_is_that_of_the_closed_form() {
     let parameters = parameters(5);
     let kernel = Kernel::new(PLACES, &parameters, 1.0);
     let (points, rewards) = points(23, 6);
+    let weights = weights(23);
     let (mean, std) = (0.3, 1.4);
-    let (inverse, _) = invert(&noisy(&parameters, &points), 23);
+    let (inverse, _) = invert(&noisy(&parameters, &points, &weights), 23);
     let point = |i: usize| (&points.contexts[3 * i..3 * i + 3], points.actions[i]);
     let means: Vec<f64> = parameters[PLACES.means()].iter().map(|&mean| f64::from(mean)).collect();
     let e: Vec<f64> = (0..23).map(|i| (rewards[i] - mean) / std - means[points.actions[i]]).collect();
@@ -139,9 +154,10 @@ fn the_posterior_is_that_of_the_closed_form() {
             contexts: points.contexts[..3 * n_base].to_vec(),
             actions: points.actions[..n_base].to_vec(),
         };
-        let mut posterior =
-            Posterior::new(kernel.clone(), base, rewards[..n_base].to_vec(), &mut CovarianceWork::default());
-        (n_base..23).for_each(|i| posterior.observe(point(i).0, point(i).1, rewards[i]));
+        let (base_rewards, base_weights) = (rewards[..n_base].to_vec(), weights[..n_base].to_vec());
+        let work = &mut CovarianceWork::default();
+        let mut posterior = Posterior::new(kernel.clone(), base, base_rewards, base_weights, work);
+        (n_base..23).for_each(|i| posterior.observe(point(i).0, point(i).1, rewards[i], weights[i]));
         posterior.whiten(mean, std);
         assert_eq!((posterior.n_base(), posterior.len(), posterior.take_held()), (n_base, 23, 0));
         let context = [0.4, -1.2, 0.7];
@@ -170,7 +186,7 @@ fn draws_have_the_moments_of_the_posterior() {
     const N: usize = 40_000;
     let kernel = Kernel::new(PLACES, &parameters(7), 1.0);
     let (points, rewards) = points(12, 8);
-    let mut posterior = Posterior::new(kernel, points, rewards, &mut CovarianceWork::default());
+    let mut posterior = Posterior::new(kernel, points, rewards, weights(12), &mut CovarianceWork::default());
     posterior.whiten(0.0, 1.0);
     let context = [0.1, 0.9, -0.3];
     let mut work = vec![0.0; posterior.n_work()];
@@ -195,5 +211,39 @@ fn draws_have_the_moments_of_the_posterior() {
             let std = ((variance(a) * variance(b) + expected * expected) / n).sqrt();
             assert!((products[4 * a + b] / n - expected).abs() < 5.0 * std, "{a} {b}: {expected}");
         }
+    }
+}
+
+/// A point of weight 3 is the point three times over: evidence, its gradient, and the posterior.
+#[test]
+fn weights_are_so_many_equal_points() {
+    let parameters = parameters(10);
+    let kernel = Kernel::new(PLACES, &parameters, 1.0);
+    let (once, rewards) = points(7, 11);
+    let weights = [1.0, 3.0, 1.0, 2.0, 5.0, 1.0, 1.0];
+    let (mut repeated, mut repeated_rewards) = (Points::default(), Vec::new());
+    for (i, weight) in weights.into_iter().enumerate() {
+        for _ in 0..weight as usize {
+            repeated.push(&once.contexts[3 * i..3 * i + 3], once.actions[i]);
+            repeated_rewards.push(rewards[i]);
+        }
+    }
+    let n = repeated.len();
+    let both = [(once, rewards, weights.to_vec()), (repeated, repeated_rewards, vec![1.0; n])].map(|seen| {
+        let (points, rewards, weights) = seen;
+        let mut gradient = vec![0.0; PLACES.len()];
+        let work = &mut EvidenceWork::default();
+        let value = evidence(&kernel, &parameters, &points, (&rewards, &weights), work, &mut gradient);
+        let mut posterior =
+            Posterior::new(kernel.clone(), points, rewards, weights, &mut CovarianceWork::default());
+        posterior.whiten(0.2, 1.1);
+        let mut work = vec![0.0; posterior.n_work()];
+        let (mean, covariance) = posterior.moments(&[0.4, -1.2, 0.7], &mut work);
+        let upper = (0..16).filter(|place| place / 4 <= place % 4).map(|place| covariance[place]);
+        let numbers = [value].into_iter().chain(gradient).chain(mean.to_vec()).chain(upper);
+        numbers.collect::<Vec<f64>>()
+    });
+    for (place, (found, expected)) in both[0].iter().zip(&both[1]).enumerate() {
+        assert!((found - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{place}: {found}, {expected}");
     }
 }

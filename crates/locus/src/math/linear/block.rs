@@ -13,6 +13,8 @@ use super::triangle::lane_dot;
 #[derive(Clone, Debug)]
 pub struct Block {
     n_rows: usize,
+    /// The sum of the weights of all rows.
+    total_weight: f64,
     /// [d + 1, ROWS]
     columns: Vec<[f64; Block::ROWS]>,
 }
@@ -23,16 +25,24 @@ impl Block {
 
     /// Room for observations of `dim` features.
     pub fn new(dim: usize) -> Self {
-        Self { n_rows: 0, columns: vec![[0.0; Self::ROWS]; dim + 1] }
+        Self { n_rows: 0, total_weight: 0.0, columns: vec![[0.0; Self::ROWS]; dim + 1] }
     }
 
     /// Adds an observation. Panics if the block is full or has another number of features.
+    #[cfg(any(test, feature = "internals"))]
     pub fn push(&mut self, features: impl ExactSizeIterator<Item = f64>, target: f64) {
+        self.push_weighted(features, target, 1.0);
+    }
+
+    /// Adds an observation that counts as `weight` equal ones, a number above 0. Panics as [`Self::push`] does.
+    pub fn push_weighted(&mut self, features: impl ExactSizeIterator<Item = f64>, target: f64, weight: f64) {
         assert_eq!(features.len(), self.dim(), "features of a block");
+        let root = weight.sqrt();
         for (column, value) in self.columns.iter_mut().zip(features.chain([target])) {
-            column[self.n_rows] = value;
+            column[self.n_rows] = root * value;
         }
         self.n_rows += 1;
+        self.total_weight += weight;
     }
 
     /// d, the number of features.
@@ -41,8 +51,14 @@ impl Block {
     }
 
     /// How many observations it holds.
+    #[cfg(any(test, feature = "internals"))]
     pub fn len(&self) -> usize {
         self.n_rows
+    }
+
+    /// How many observations those that it holds count as.
+    pub fn total_weight(&self) -> f64 {
+        self.total_weight
     }
 
     /// Whether it holds none.
@@ -63,7 +79,7 @@ impl Block {
         for column in &mut self.columns {
             column[self.n_rows..n_padded].fill(0.0);
         }
-        self.n_rows = 0;
+        (self.n_rows, self.total_weight) = (0, 0.0);
         rotate_in(entries, &mut self.columns, n_padded)
     }
 }

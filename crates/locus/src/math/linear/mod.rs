@@ -6,6 +6,8 @@
 //! Λ = λI + XᵀX    μ = Λ⁻¹Xᵀy    a = a₀ + n/2    b = b₀ + ½(yᵀy − μᵀΛμ)
 //! ```
 //!
+//! An observation of weight w counts as w equal ones: its row `[x y]` is multiplied by √w, and n is the sum of all weights.
+//!
 //! None of this is computed as written. What is kept is the triangle `[R q; 0 ρ]` of a QR decomposition of
 //! the data with the prior's rows on top: `RᵀR = Λ`, `Rμ = q`, `ρ² = yᵀy − μᵀΛμ`. A new observation is rotated
 //! into it in O(d²). Rotations only ever lengthen the diagonal of R, so Λ stays positive definite whatever
@@ -61,8 +63,8 @@ pub struct LinearPosterior {
     triangle: Triangle,
     /// ρ²
     residual: f64,
-    /// n
-    n_observed: u64,
+    /// n, the sum of all weights.
+    n_observed: f64,
     /// μ, from `Rμ = q`; kept because many decisions follow each observation of an arm.
     mean: Vec<f64>,
     /// The row that is being rotated in; kept so that observing does not allocate.
@@ -76,20 +78,28 @@ impl LinearPosterior {
             prior,
             triangle: Triangle::new(dim, prior.precision.sqrt()),
             residual: 0.0,
-            n_observed: 0,
+            n_observed: 0.0,
             mean: vec![0.0; dim],
             row: vec![0.0; dim + 1],
         }
     }
 
-    /// Takes in that `features` gave `target`. O(d²). Magnitudes must stay below 1e150.
+    /// The same with a weight of 1.
+    #[cfg(any(test, feature = "internals"))]
     pub fn observe(&mut self, features: &[f64], target: f64) {
-        let dim = self.dim();
-        self.row[..dim].copy_from_slice(features);
-        self.row[dim] = target;
+        self.observe_weighted(features, target, 1.0);
+    }
+
+    /// Takes in that `features` gave `target`, which counts as `weight` equal observations, a number above 0. O(d²). Magnitudes must stay below
+    /// 1e150.
+    pub fn observe_weighted(&mut self, features: &[f64], target: f64, weight: f64) {
+        let (dim, root) = (self.dim(), weight.sqrt());
+        assert_eq!(features.len(), dim, "features of an observation");
+        self.row.iter_mut().zip(features).for_each(|(place, feature)| *place = root * feature);
+        self.row[dim] = root * target;
         self.triangle.rotate_in(&mut self.row);
         self.residual += self.row[dim] * self.row[dim];
-        self.n_observed += 1;
+        self.n_observed += weight;
         self.triangle.solve(&mut self.mean);
     }
 
@@ -97,7 +107,7 @@ impl LinearPosterior {
     /// several times as fast. Magnitudes must lie between 1e-150 and 1e150, or be 0.
     pub fn observe_block(&mut self, block: &mut Block) {
         assert_eq!(block.dim(), self.dim(), "features of a block");
-        self.n_observed += block.len() as u64;
+        self.n_observed += block.total_weight();
         self.residual += block.rotate_into(self.triangle.entries_mut());
         self.triangle.solve(&mut self.mean);
     }
@@ -124,7 +134,7 @@ impl LinearPosterior {
 
     /// a, the shape of the noise variance's inverse gamma distribution.
     pub fn noise_shape(&self) -> f64 {
-        self.prior.shape + 0.5 * self.n_observed as f64
+        self.prior.shape + 0.5 * self.n_observed
     }
 
     /// b, its rate.
@@ -210,13 +220,13 @@ impl LinearPosterior {
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
-        encoder.u64(self.n_observed);
+        encoder.f64(self.n_observed);
         encoder.f64(self.residual);
         encoder.f64s(self.triangle.entries());
     }
 
     pub(crate) fn decode(dim: usize, prior: LinearPrior, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let n_observed = decoder.u64()?;
+        let n_observed = decoder.weight_sum()?;
         let residual = decoder.f64()?;
         let n_present = decoder.remaining() / size_of::<f64>();
         if Triangle::n_entries(dim).is_none_or(|n_entries| n_entries > n_present) {

@@ -16,15 +16,21 @@ struct Direct {
 
 impl Direct {
     fn new(rows: &[(Vec<f64>, f64)], dim: usize, prior: LinearPrior) -> Self {
+        let rows: Vec<_> = rows.iter().map(|(x, y)| (x.clone(), *y, 1.0)).collect();
+        Self::weighted(&rows, dim, prior)
+    }
+
+    /// Λ = λI + Σ w·xxᵀ, Λμ = Σ w·xy and b = b₀ + ½(Σ w·y² − μᵀΛμ).
+    fn weighted(rows: &[(Vec<f64>, f64, f64)], dim: usize, prior: LinearPrior) -> Self {
         let mut precision = vec![vec![0.0; dim]; dim];
         let mut moments = vec![0.0; dim];
         let mut squares = 0.0;
         (0..dim).for_each(|i| precision[i][i] = prior.precision);
-        for (x, y) in rows {
-            squares += y * y;
+        for (x, y, weight) in rows {
+            squares += weight * y * y;
             for i in 0..dim {
-                moments[i] += x[i] * y;
-                (0..dim).for_each(|j| precision[i][j] += x[i] * x[j]);
+                moments[i] += weight * x[i] * y;
+                (0..dim).for_each(|j| precision[i][j] += weight * x[i] * x[j]);
             }
         }
         let covariance = invert(precision);
@@ -93,6 +99,39 @@ proptest! {
         let leverage = ours.leverage(&x, &mut vec![0.0; dim]);
         prop_assert!(is_close(leverage, direct.leverage(&x), 1e-9), "{leverage} {}", direct.leverage(&x));
         prop_assert!(leverage <= ours.leverage_bound(&x));
+    }
+
+    /// Weights of any size, one by one and in blocks.
+    #[test]
+    fn weighted_observations_agree_with_the_direct_formula(
+        rows in (1_usize..9).prop_flat_map(|dim| {
+            let row = (prop::collection::vec(-3.0_f64..3.0, dim), -5.0_f64..5.0, 0.01_f64..20.0);
+            (Just(dim), prop::collection::vec(row, 1..90))
+        }),
+    ) {
+        let (dim, rows) = rows;
+        let direct = Direct::weighted(&rows, dim, PRIOR);
+        let (mut one_by_one, mut in_blocks) = (LinearPosterior::new(dim, PRIOR), LinearPosterior::new(dim, PRIOR));
+        let mut block = Block::new(dim);
+        for (x, y, weight) in &rows {
+            one_by_one.observe_weighted(x, *y, *weight);
+            block.push_weighted(x.iter().copied(), *y, *weight);
+            if block.is_full() {
+                in_blocks.observe_block(&mut block);
+            }
+        }
+        in_blocks.observe_block(&mut block);
+        let n: f64 = rows.iter().map(|(_, _, weight)| weight).sum();
+        let x: Vec<f64> = (0..dim).map(|i| 1.5 - i as f64).collect();
+        for ours in [one_by_one, in_blocks] {
+            for i in 0..dim {
+                prop_assert!(is_close(ours.mean()[i], direct.mean[i], 1e-9), "mean {i}: {} {}", ours.mean()[i], direct.mean[i]);
+            }
+            prop_assert!(is_close(ours.noise_rate(), direct.rate, 1e-9), "{} {}", ours.noise_rate(), direct.rate);
+            prop_assert!(is_close(ours.noise_shape(), 6.0 + n / 2.0, 1e-12));
+            let leverage = ours.leverage(&x, &mut vec![0.0; dim]);
+            prop_assert!(is_close(leverage, direct.leverage(&x), 1e-9), "{leverage} {}", direct.leverage(&x));
+        }
     }
 
     /// Orders of the same observations give the same posterior.
@@ -367,6 +406,40 @@ fn information_grows_by_what_each_observation_could_tell() {
         posterior.observe(&features, rng.normal());
         assert!((posterior.information() - expected).abs() < 1e-9);
     }
+}
+
+/// Observations of weight 3 are those three times over, and they are saved.
+#[test]
+fn weights_are_so_many_equal_observations_and_are_saved() {
+    let mut rng = Seed::new(15).stream("test", 0);
+    let (mut weighted, mut repeated) = (LinearPosterior::new(6, PRIOR), LinearPosterior::new(6, PRIOR));
+    for n in 0..20 {
+        let x: Vec<f64> = (0..6).map(|_| rng.normal()).collect();
+        let (y, weight) = (4.0 * rng.normal(), 1 + n % 4);
+        weighted.observe_weighted(&x, y, f64::from(weight));
+        (0..weight).for_each(|_| repeated.observe(&x, y));
+    }
+    weighted.observe_weighted(&[1.0; 6], 1.0, 0.375);
+    repeated.observe_weighted(&[1.0; 6], 1.0, 0.375);
+    let mut encoder = Encoder::default();
+    weighted.encode(&mut encoder);
+    let bytes = encoder.into_bytes();
+    let loaded = LinearPosterior::decode(6, PRIOR, &mut Decoder::new(&bytes)).unwrap();
+    assert_eq!((loaded.mean(), loaded.noise_shape()), (weighted.mean(), weighted.noise_shape()));
+    let x = [0.5, -1.0, 0.3, 2.0, 0.0, 1.0];
+    for ours in [weighted, loaded] {
+        assert_eq!(ours.noise_shape(), repeated.noise_shape());
+        assert!(is_close(ours.noise_rate(), repeated.noise_rate(), 1e-12));
+        let leverages = [&ours, &repeated].map(|posterior| posterior.leverage(&x, &mut [0.0; 6]));
+        assert!(is_close(leverages[0], leverages[1], 1e-12), "{leverages:?}");
+        ours.mean()
+            .iter()
+            .zip(repeated.mean())
+            .for_each(|(a, b)| assert!(is_close(*a, *b, 1e-12), "{a} {b}"));
+    }
+    let mut forged = bytes.clone();
+    forged[..8].copy_from_slice(&(-1.0_f64).to_le_bytes());
+    assert!(LinearPosterior::decode(6, PRIOR, &mut Decoder::new(&forged)).is_err());
 }
 
 /// With next to no prior, three points of a plane give its coefficients, one by one and as a block.

@@ -36,8 +36,8 @@ pub(crate) struct MultitaskGp {
 
 impl MultitaskGp {
     /// Rests the posterior on these observations, with the kernel as it is.
-    fn rest_on(&mut self, points: Points, rewards: Vec<f64>, work: &mut CovarianceWork) {
-        let mut posterior = Posterior::new(self.prior.kernel(), points, rewards, work);
+    fn rest_on(&mut self, points: Points, rewards: Vec<f64>, weights: Vec<f64>, work: &mut CovarianceWork) {
+        let mut posterior = Posterior::new(self.prior.kernel(), points, rewards, weights, work);
         self.n_held += posterior.take_held();
         self.process.posterior = Arc::new(posterior);
         self.whiten();
@@ -51,16 +51,17 @@ impl MultitaskGp {
     }
 
     /// Adds an observation to the posterior; the oldest are left out when there is no room.
-    fn add(&mut self, context: &[f32], action: usize, reward: f64) {
+    fn add(&mut self, Outcome { context, action, reward, weight, .. }: Outcome<'_>) {
         if self.process.posterior.is_full() {
-            let (points, rewards) = self.process.posterior.seen();
+            let (points, rewards, weights) = self.process.posterior.seen();
             let first = rewards.len().saturating_sub(self.posterior_points);
             let contexts = points.contexts[first * context.len()..].to_vec();
             let points = Points { contexts, actions: points.actions[first..].to_vec() };
-            self.rest_on(points, rewards[first..].to_vec(), &mut CovarianceWork::default());
+            let (rewards, weights) = (rewards[first..].to_vec(), weights[first..].to_vec());
+            self.rest_on(points, rewards, weights, &mut CovarianceWork::default());
         }
         let posterior = Arc::make_mut(&mut self.process.posterior);
-        posterior.observe(context, action, reward);
+        posterior.observe(context, action, reward, weight);
         self.n_held += posterior.take_held();
     }
 }
@@ -110,6 +111,8 @@ impl Learner for MultitaskGp {
     type Config = MultitaskGpConfig;
     type Decider = Process;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &MultitaskGpConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, Some(config.replay_capacity as usize))
             .with_propensity_draws(config.propensity_draws as usize)
@@ -117,8 +120,8 @@ impl Learner for MultitaskGp {
 
     fn new(config: &MultitaskGpConfig, shape: Shape, seed: Seed) -> Self {
         let prior = Prior::new(config.prior(), shape, &mut seed.stream("init", 0));
-        let posterior =
-            Posterior::new(prior.kernel(), Points::default(), Vec::new(), &mut CovarianceWork::default());
+        let (points, work) = (Points::default(), &mut CovarianceWork::default());
+        let posterior = Posterior::new(prior.kernel(), points, Vec::new(), Vec::new(), work);
         Self {
             prior,
             scaling: RewardScaling::default(),
@@ -135,7 +138,16 @@ impl Learner for MultitaskGp {
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         self.scaling.observe(outcome);
-        self.add(outcome.context, outcome.action, outcome.reward);
+        self.add(*outcome);
+        self.whiten();
+    }
+
+    /// The scale of rewards is taken over once.
+    fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
+        for outcome in outcomes {
+            self.scaling.observe(outcome);
+            self.add(*outcome);
+        }
         self.whiten();
     }
 
@@ -144,13 +156,14 @@ impl Learner for MultitaskGp {
         let loss = self.prior.fit(replay, self.process.scale, rng, &mut work)?;
         let n_held = work.evidence.take_held();
         let mut points = Points::default();
-        let mut rewards = Vec::with_capacity(replay.len());
+        let (mut rewards, mut weights) = (Vec::with_capacity(replay.len()), Vec::with_capacity(replay.len()));
         for index in 0..replay.len() {
             let observation = replay.get(index);
             points.push(observation.context, observation.action);
             rewards.push(observation.reward);
+            weights.push(observation.weight);
         }
-        self.rest_on(points, rewards, &mut work.evidence.covariances);
+        self.rest_on(points, rewards, weights, &mut work.evidence.covariances);
         self.work = Cache(Some(work));
         let interventions = std::mem::take(&mut self.n_held) + n_held;
         Ok(FitReport { interventions, ..FitReport::new(self.prior.n_minibatches(), loss) })
@@ -161,12 +174,13 @@ impl Learner for MultitaskGp {
         self.scaling.encode(encoder);
         self.prior.encode(encoder);
         encoder.u64(self.n_held);
-        let (points, rewards) = self.process.posterior.seen();
+        let (points, rewards, weights) = self.process.posterior.seen();
         encoder.usize(points.len());
         encoder.usize(self.process.posterior.n_base());
         encoder.f32s(&points.contexts);
         points.actions.iter().for_each(|&action| encoder.usize(action));
         encoder.f64s(rewards);
+        encoder.f64s(weights);
     }
 
     fn decode(config: &MultitaskGpConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
@@ -186,17 +200,27 @@ impl Learner for MultitaskGp {
         actions.iter_mut().try_for_each(|action| decoder.usize().map(|read| *action = read))?;
         let mut rewards = vec![0.0; n];
         decoder.f64s(&mut rewards)?;
-        let observations = || contexts.chunks_exact(shape.n_features).zip(&actions).zip(&rewards);
-        for ((context, &action), &reward) in observations() {
-            let outcome = Outcome::new(0, context, action, reward);
+        let mut weights = vec![1.0; n];
+        // Format 1 knew no weights.
+        if decoder.format() > 1 {
+            decoder.f64s(&mut weights)?;
+        }
+        let observations = || {
+            let points = contexts.chunks_exact(shape.n_features).zip(&actions);
+            points.zip(rewards.iter().zip(&weights)).map(|((context, &action), (&reward, &weight))| {
+                Outcome::new(0, context, action, reward).with_weight(weight)
+            })
+        };
+        for outcome in observations() {
             outcome.check(shape).map_err(|error| decoder.damaged(error.to_string()))?;
         }
         let base = Points {
             contexts: contexts[..n_base * shape.n_features].to_vec(),
             actions: actions[..n_base].to_vec(),
         };
-        let posterior =
-            Posterior::new(prior.kernel(), base, rewards[..n_base].to_vec(), &mut CovarianceWork::default());
+        let (base_rewards, base_weights) = (rewards[..n_base].to_vec(), weights[..n_base].to_vec());
+        let work = &mut CovarianceWork::default();
+        let posterior = Posterior::new(prior.kernel(), base, base_rewards, base_weights, work);
         let mut model = Self {
             prior,
             scaling,
@@ -205,11 +229,11 @@ impl Learner for MultitaskGp {
             n_held,
             work: Cache::default(),
         };
-        for ((context, &action), &reward) in observations().skip(n_base) {
+        for outcome in observations().skip(n_base) {
             if model.process.posterior.is_full() {
                 return Err(decoder.damaged(format!("{n} observations follow {n_base}")));
             }
-            model.add(context, action, reward);
+            model.add(outcome);
         }
         Arc::make_mut(&mut model.process.posterior).take_held();
         model.n_held = n_held;

@@ -40,6 +40,7 @@ pub(crate) struct PriorWork {
     rows: DistinctRows,
     points: Points,
     rewards: Vec<f64>,
+    weights: Vec<f64>,
     pub(crate) evidence: EvidenceWork,
     gradient: Vec<f64>,
     negative_gradient: Vec<f32>,
@@ -78,25 +79,36 @@ impl Prior {
         work: &mut PriorWork,
     ) -> Result<f64, Breakdown> {
         self.unit = self.unit.or_else(|| unit(replay, self.places.n_features));
-        let PriorWork { rows, points, rewards, evidence: evidence_work, gradient, negative_gradient } = work;
+        let PriorWork {
+            rows,
+            points,
+            rewards,
+            weights,
+            evidence: evidence_work,
+            gradient,
+            negative_gradient,
+        } = work;
         gradient.resize(self.parameters.len(), 0.0);
         negative_gradient.resize(self.parameters.len(), 0.0);
-        rows.prepare(replay.len());
+        rows.prepare(replay);
         let mut kernel = self.kernel();
         let mut total = 0.0;
         for _ in 0..self.settings.minibatches {
             points.clear();
             rewards.clear();
-            for &row in rows.draw(self.settings.batch_size, rng) {
+            weights.clear();
+            for &(row, weight) in rows.draw(replay, self.settings.batch_size, rng) {
                 let observation = replay.get(row);
                 points.push(observation.context, observation.action);
                 rewards.push((observation.reward - scale.mean) / scale.std);
+                weights.push(weight);
             }
-            let value = evidence(&kernel, &self.parameters, points, rewards, evidence_work, gradient);
+            let value =
+                evidence(&kernel, &self.parameters, points, (rewards, weights), evidence_work, gradient);
             if !value.is_finite() {
                 return Err(Breakdown { place: "the evidence of the kernel".to_owned(), found: value });
             }
-            let n = points.len() as f64;
+            let n: f64 = weights.iter().sum();
             total -= value / n;
             for (place, gradient) in negative_gradient.iter_mut().zip(&*gradient) {
                 *place = (-gradient / n) as f32;
@@ -135,19 +147,22 @@ fn places(settings: PriorSettings, shape: Shape) -> KernelParameters {
 }
 
 /// Observations from which the spread of features is told.
-const LEAST_SEEN: usize = 20;
+const LEAST_SEEN: f64 = 20.0;
 
 /// √C times the root of the mean variance of features; none where contexts do not differ, or are too few to tell.
 fn unit(replay: &Replay, n_features: usize) -> Option<f64> {
-    if replay.len() < LEAST_SEEN {
+    let n = replay.total_weight();
+    if n < LEAST_SEEN {
         return None;
     }
-    let n = replay.len() as f64;
     let mut total = 0.0;
     for feature in 0..n_features {
-        let values = || (0..replay.len()).map(|index| f64::from(replay.get(index).context[feature]));
-        let mean = values().sum::<f64>() / n;
-        total += values().map(|value| (value - mean) * (value - mean)).sum::<f64>() / n;
+        let values = || {
+            let observations = (0..replay.len()).map(|index| replay.get(index));
+            observations.map(|seen| (seen.weight, f64::from(seen.context[feature])))
+        };
+        let mean = values().map(|(weight, value)| weight * value).sum::<f64>() / n;
+        total += values().map(|(weight, value)| weight * ((value - mean) * (value - mean))).sum::<f64>() / n;
     }
     (total > 0.0 && total.is_finite()).then(|| total.sqrt())
 }
@@ -169,8 +184,15 @@ mod tests {
     #[test]
     fn the_unit_is_told_by_contexts_that_differ_and_are_not_few() {
         let context = |index: usize| [if index.is_multiple_of(2) { 1e4 } else { -1e4 }, 0.0];
-        assert_eq!(unit(&seen((0..LEAST_SEEN - 1).map(context)), 2), None);
+        assert_eq!(unit(&seen((0..19).map(context)), 2), None);
         assert_eq!(unit(&seen((0..100).map(|_| [3.0, 4.0])), 2), None);
-        assert_eq!(unit(&seen((0..LEAST_SEEN).map(context)), 2), Some(1e4));
+        assert_eq!(unit(&seen((0..20).map(context)), 2), Some(1e4));
+        // The same by weight: 18 and 6 of either sign have a variance of 0.75·1e8.
+        let mut weighted = Replay::new(2, None);
+        for (index, weight) in [(0, 18.0), (1, 6.0)] {
+            weighted.push(&Outcome::new(0, &context(index), 0, 0.0).with_weight(weight));
+        }
+        let found = unit(&weighted, 2).unwrap();
+        assert!((found / (0.75_f64.sqrt() * 1e4) - 1.0).abs() < 1e-12, "{found}");
     }
 }

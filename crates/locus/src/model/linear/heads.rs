@@ -67,15 +67,20 @@ impl LinearHeads {
         self.actions.iter().map(|posterior| posterior.information()).sum()
     }
 
-    /// Takes in one observation.
-    pub(crate) fn observe(&mut self, action: usize, features: &[f64], reward: f64) {
-        self.posterior_mut(action).observe(features, reward);
+    /// Takes in one observation, which counts as `weight` equal ones.
+    pub(crate) fn observe(&mut self, action: usize, features: &[f64], reward: f64, weight: f64) {
+        self.posterior_mut(action).observe_weighted(features, reward, weight);
     }
 
     /// Begins anew from the prior; the observations follow, sorted by action.
-    pub(crate) fn rebuild(&mut self) -> Rebuild<'_> {
+    pub(crate) fn rebuild(&mut self) -> InBlocks<'_> {
         *self = Self::new(self.dim, self.actions.len(), self.prior);
-        Rebuild { block: Block::new(self.dim), heads: self, action: 0 }
+        self.in_blocks()
+    }
+
+    /// Takes in many observations, which follow, sorted by action: what observing each of them would give, up to rounding.
+    pub(crate) fn in_blocks(&mut self) -> InBlocks<'_> {
+        InBlocks { block: Block::new(self.dim), heads: self, action: 0 }
     }
 
     /// One draw of every action's mean reward. **Samples.**
@@ -300,21 +305,27 @@ impl LinearHeads {
     }
 }
 
-/// Posteriors that are made anew: [`Self::push`] takes observations, [`Self::finish`] the last of them.
-pub(crate) struct Rebuild<'a> {
+/// Posteriors that take in many observations: [`Self::push`] takes one, [`Self::finish`] must follow the last.
+pub(crate) struct InBlocks<'a> {
     heads: &'a mut LinearHeads,
     /// Observations of `action` that the posterior has not yet.
     block: Block,
     action: usize,
 }
 
-impl Rebuild<'_> {
-    pub(crate) fn push(&mut self, action: usize, features: impl ExactSizeIterator<Item = f64>, target: f64) {
+impl InBlocks<'_> {
+    pub(crate) fn push(
+        &mut self,
+        action: usize,
+        features: impl ExactSizeIterator<Item = f64>,
+        target: f64,
+        weight: f64,
+    ) {
         if self.block.is_full() || action != self.action {
             self.take_block();
             self.action = action;
         }
-        self.block.push(features, target);
+        self.block.push_weighted(features, target, weight);
     }
 
     pub(crate) fn finish(mut self) {
@@ -332,6 +343,13 @@ impl Rebuild<'_> {
 pub(crate) fn by_action(replay: &Replay) -> Vec<usize> {
     let mut order: Vec<usize> = (0..replay.len()).collect();
     order.sort_by_key(|&index| replay.get(index).action);
+    order
+}
+
+/// The outcomes sorted by action, in the order in which they came.
+pub(crate) fn outcomes_by_action<'a, 'b>(outcomes: &'b [Outcome<'a>]) -> Vec<&'b Outcome<'a>> {
+    let mut order: Vec<&Outcome<'_>> = outcomes.iter().collect();
+    order.sort_by_key(|outcome| outcome.action);
     order
 }
 
@@ -378,9 +396,23 @@ impl ContextHeads {
         Scratch::with(|scratch| {
             scratch.with_features(self.heads.dim(), |features, _| {
                 with_intercept(outcome.context, features);
-                self.heads.observe(outcome.action, features, outcome.reward);
+                self.heads.observe(outcome.action, features, outcome.reward, outcome.weight);
             });
         });
+    }
+
+    /// What observing each outcome would give, up to rounding; several times as fast.
+    pub(crate) fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
+        if let [only] = outcomes {
+            return self.observe(only);
+        }
+        let mut features = vec![0.0; self.heads.dim()];
+        let mut blocks = self.heads.in_blocks();
+        for outcome in outcomes_by_action(outcomes) {
+            with_intercept(outcome.context, &mut features);
+            blocks.push(outcome.action, features.iter().copied(), outcome.reward, outcome.weight);
+        }
+        blocks.finish();
     }
 
     pub(crate) fn decode(shape: Shape, prior: LinearPrior, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
@@ -401,4 +433,74 @@ pub(crate) fn with_intercept(context: &[f32], features: &mut [f64]) {
 pub(super) fn first_highest(numbers: &[f64]) -> usize {
     let higher = |best, place| if numbers[place] > numbers[best] { place } else { best };
     (0..numbers.len()).fold(0, higher)
+}
+
+/// What tests of several policies compare posteriors by.
+#[cfg(test)]
+pub(crate) mod comparison {
+    use super::*;
+    use crate::{Policy, Seed};
+
+    /// Fails unless two posteriors are the same, relative to their own size: means, leverages, noise.
+    pub(crate) fn assert_close(
+        what: &str,
+        found: &LinearPosterior,
+        expected: &LinearPosterior,
+        tolerance: f64,
+    ) {
+        let assert_near = |part: &str, found: f64, expected: f64, size: f64| {
+            assert!((found - expected).abs() <= tolerance * size, "{what}, {part}: {found}, {expected}");
+        };
+        let size = expected.mean().iter().fold(1e-3, |most: f64, value| most.max(value.abs()));
+        for (found, expected) in found.mean().iter().zip(expected.mean()) {
+            assert_near("mean", *found, *expected, size);
+        }
+        let mut rng = Seed::new(77).stream("test", 0);
+        for _ in 0..10 {
+            let features: Vec<f64> = (0..expected.dim()).map(|_| rng.normal()).collect();
+            let [found, expected] = [found, expected]
+                .map(|posterior| posterior.leverage(&features, &mut vec![0.0; features.len()]));
+            assert_near("leverage", found, expected, expected);
+        }
+        assert_near("shape", found.noise_shape(), expected.noise_shape(), expected.noise_shape());
+        assert_near("rate", found.noise_rate(), expected.noise_rate(), expected.noise_rate());
+    }
+
+    /// Rounds of a problem: contexts, actions, rewards and weights, all 1 unless asked for. Actions come in no order, and unevenly often.
+    pub(crate) fn rounds(shape: Shape, n: u64, is_weighted: bool) -> Vec<(Vec<f32>, usize, f64, f64)> {
+        let round = |round: u64| {
+            let mut rng = Seed::new(21).stream("problem", round);
+            let context: Vec<f32> = (0..shape.n_features).map(|_| rng.normal() as f32).collect();
+            let action = rng.below(shape.n_actions).min(rng.below(shape.n_actions));
+            let reward = 3.0 + f64::from(context[action % shape.n_features]) + 0.5 * rng.normal();
+            let weight = if is_weighted { [0.5, 1.0, 3.0, 2.25][rng.below(4)] } else { 1.0 };
+            (context, action, reward, weight)
+        };
+        (0..n).map(round).collect()
+    }
+
+    /// Gives the outcomes of these rounds one by one to the first policy, and in unequal parts to the second.
+    pub(crate) fn teach_both(
+        one_by_one: &mut dyn Policy,
+        many: &mut dyn Policy,
+        rounds: &[(Vec<f32>, usize, f64, f64)],
+    ) {
+        let outcomes: Vec<Outcome<'_>> = rounds
+            .iter()
+            .enumerate()
+            .map(|(round, (context, action, reward, weight))| {
+                Outcome::new(round as u64, context, *action, *reward).with_weight(*weight)
+            })
+            .collect();
+        outcomes.iter().for_each(|outcome| assert!(one_by_one.learn(*outcome).is_ok()));
+        let (first, rest) = outcomes.split_at(outcomes.len() / 3);
+        let (second, third) = rest.split_at(1);
+        for part in [first, second, &[], third] {
+            many.learn_many(part).unwrap();
+        }
+        assert_eq!(
+            (many.n_observed(), many.last_round()),
+            (one_by_one.n_observed(), one_by_one.last_round())
+        );
+    }
 }

@@ -7,7 +7,7 @@
 
 use crate::agent::{Breakdown, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
 use crate::math::linear::LinearPrior;
-use crate::model::linear::heads::{LinearHeads, by_action};
+use crate::model::linear::heads::{LinearHeads, by_action, outcomes_by_action};
 use crate::model::linear::pooled::{Exploration, PooledConfig, Precision, Scale, Seen};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
@@ -187,7 +187,7 @@ impl LinPool {
         heads: LinearHeads,
         precision: Precision,
         scale: Scale,
-        n_observed: u64,
+        n_observed: f64,
     ) -> Self {
         let features = vec![0.0; heads.dim()];
         let seen = Seen::by(&heads, n_observed);
@@ -200,6 +200,8 @@ impl Learner for LinPool {
     type Config = LinPoolConfig;
     type Decider = PooledHeads;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &LinPoolConfig) -> Plan {
         Plan::trained(&config.agent, config.rescale_every, config.pooled.replay_capacity.0)
     }
@@ -207,7 +209,7 @@ impl Learner for LinPool {
     fn new(config: &LinPoolConfig, shape: Shape, _seed: Seed) -> Self {
         let heads = LinearHeads::new(shape.n_features + 1, shape.n_actions, config.pooled.prior());
         let precision = Precision::given(config.pooled.prior_precision);
-        Self::assemble(config, heads, precision, Scale::AS_GIVEN, 0)
+        Self::assemble(config, heads, precision, Scale::AS_GIVEN, 0.0)
     }
 
     fn decider(&self) -> &PooledHeads {
@@ -217,8 +219,28 @@ impl Learner for LinPool {
     fn observe(&mut self, outcome: &Outcome<'_>) {
         let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
         scale.fill_features(outcome.context, &mut self.features);
-        heads.observe(outcome.action, &self.features, scale.standardize(outcome.reward));
-        seen.n_observed += 1;
+        heads.observe(
+            outcome.action,
+            &self.features,
+            scale.standardize(outcome.reward),
+            outcome.weight,
+        );
+        seen.n_observed += outcome.weight;
+    }
+
+    fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
+        if let [only] = outcomes {
+            return self.observe(only);
+        }
+        let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
+        let mut blocks = heads.in_blocks();
+        for outcome in outcomes_by_action(outcomes) {
+            let Outcome { context, action, reward, weight, .. } = *outcome;
+            scale.fill_features(context, &mut self.features);
+            blocks.push(action, self.features.iter().copied(), scale.standardize(reward), weight);
+            seen.n_observed += weight;
+        }
+        blocks.finish();
     }
 
     /// Takes the scale anew, and with it every posterior.
@@ -227,9 +249,9 @@ impl Learner for LinPool {
         let (order, features) = (by_action(replay), &mut self.features);
         let mut rebuild = self.pooled.heads.rebuild();
         for index in order {
-            let Observation { context, action, reward, .. } = replay.get(index);
+            let Observation { context, action, reward, weight } = replay.get(index);
             scale.fill_features(context, features);
-            rebuild.push(action, features.iter().copied(), scale.standardize(reward));
+            rebuild.push(action, features.iter().copied(), scale.standardize(reward), weight);
         }
         rebuild.finish();
         self.pooled.scale = scale;
@@ -238,14 +260,14 @@ impl Learner for LinPool {
     }
 
     fn encode(&self, encoder: &mut Encoder) {
-        encoder.u64(self.pooled.seen.n_observed);
+        encoder.f64(self.pooled.seen.n_observed);
         self.precision.encode(encoder);
         self.pooled.scale.encode(encoder);
         self.pooled.heads.encode(encoder);
     }
 
     fn decode(config: &LinPoolConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let n_observed = decoder.u64()?;
+        let n_observed = decoder.weight_sum()?;
         let precision = Precision::given(config.pooled.prior_precision).decode(decoder)?;
         let scale = Scale::decode(decoder)?;
         let prior = LinearPrior { precision: precision.value(), ..config.pooled.prior() };

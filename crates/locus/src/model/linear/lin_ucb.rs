@@ -126,6 +126,8 @@ impl Learner for LinUcb {
     type Config = LinUcbConfig;
     type Decider = Self;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &LinUcbConfig) -> Plan {
         Plan::untrained(&config.agent)
     }
@@ -140,6 +142,10 @@ impl Learner for LinUcb {
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
         self.context_heads.observe(outcome);
+    }
+
+    fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
+        self.context_heads.observe_many(outcomes);
     }
 
     fn encode(&self, encoder: &mut Encoder) {
@@ -159,6 +165,7 @@ mod tests {
     use crate::agent::contract::assert_settings;
     use crate::agent::highest;
     use crate::agent::{Choose, Policy};
+    use crate::model::linear::heads::comparison::{assert_close, rounds, teach_both};
 
     fn config(alpha: f64) -> LinUcbConfig {
         LinUcbConfig::default().alpha(alpha).agent(AgentConfig::default().initial_pulls(0))
@@ -220,5 +227,40 @@ mod tests {
     #[test]
     fn defaults_are_documented_ones() {
         assert_settings("lin-ucb", "alpha=1 prior_precision=1 initial_pulls=2");
+    }
+
+    #[test]
+    fn many_at_once_are_learned_as_one_by_one() {
+        for (shape, n) in [(Shape::new(54, 7), 600), (Shape::new(3, 2), 90), (Shape::new(5, 4), 3)] {
+            for is_weighted in [false, true] {
+                let mut policies =
+                    [(); 2].map(|()| LinUcbConfig::default().build_agent(shape, Seed::new(1)).unwrap());
+                let [one_by_one, many] = &mut policies;
+                teach_both(one_by_one, many, &rounds(shape, n, is_weighted));
+                for action in 0..shape.n_actions {
+                    let [found, expected] =
+                        [&*many, one_by_one].map(|policy| policy.learner().regression(action));
+                    assert_close(&format!("{shape:?}, action {action}"), found, expected, 1e-9);
+                }
+            }
+        }
+    }
+
+    /// An outcome of weight 3 is that outcome three times.
+    #[test]
+    fn a_weight_is_so_many_equal_outcomes() {
+        let shape = Shape::new(4, 3);
+        let [mut weighted, mut repeated] =
+            [(); 2].map(|()| LinUcbConfig::default().build_agent(shape, Seed::new(1)).unwrap());
+        for (context, action, reward, _) in rounds(shape, 50, false) {
+            let (outcome, n) = (Outcome::new(0, &context, action, reward), 1 + action);
+            weighted.learn(outcome.with_weight(n as f64)).unwrap();
+            (0..n).for_each(|_| assert!(repeated.learn(outcome).is_ok()));
+        }
+        for action in 0..3 {
+            let [found, expected] =
+                [&weighted, &repeated].map(|policy| policy.learner().regression(action));
+            assert_close(&format!("action {action}"), found, expected, 1e-12);
+        }
     }
 }

@@ -373,6 +373,8 @@ impl<C: LuConfig> Learner for Lu<C> {
     type Config = C;
     type Decider = LuDecider<C>;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &C) -> Plan {
         config.plan()
     }

@@ -8,6 +8,10 @@ use crate::registry::save::{Decoder, Encoder};
 /// The log evidence of every expert.
 ///
 /// Before every observation, `L_e ← δ·L_e + log N(y; m_e, s_e²)`; an expert is as probable as exp L_e says.
+///
+/// An observation of weight w counts as w equal ones, one after another, with the noise held at what it was before them. Their joint density is
+/// known in closed form ([`Prediction::log_density`]). What was there is discounted w times, and their own evidence by the mean of 1, δ … δ^(w−1), so
+/// that no single weight counts for more than 1/(1 − δ) observations.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Evidence {
     discount: f64,
@@ -15,19 +19,41 @@ pub(super) struct Evidence {
     logs: [f64; 2],
 }
 
+/// What an expert expects of a reward.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prediction {
+    /// m
+    pub(super) mean: f64,
+    /// σ², the variance of the noise.
+    pub(super) noise: f64,
+    /// h: with noise, the prediction has the variance s² = σ²(1 + h).
+    pub(super) leverage: f64,
+}
+
 impl Evidence {
     pub(super) fn new(discount: f64) -> Self {
         Self { discount, logs: [0.0; 2] }
     }
 
-    /// Takes in a target, given each expert's mean and variance of it. Evidence that is no number for one of them is none.
-    pub(super) fn observe(&mut self, predictions: [(f64, f64); 2], target: f64) {
-        let densities = predictions.map(|prediction| log_density(prediction, target));
+    /// Takes in a target that counts as `weight` equal ones, given what each expert predicts. Evidence that is no number for one of them is none.
+    pub(super) fn observe(&mut self, predictions: [Prediction; 2], target: f64, weight: f64) {
+        let densities = predictions.map(|prediction| prediction.log_density(target, weight));
         if densities.iter().all(|density| density.is_finite()) {
+            let (discount, share) = self.discounts(weight);
             for (log, density) in self.logs.iter_mut().zip(densities) {
-                *log = self.discount * *log + density;
+                *log = discount * *log + share * density;
             }
         }
+    }
+
+    /// δ^w, and the mean of 1, δ … δ^(w−1).
+    fn discounts(&self, weight: f64) -> (f64, f64) {
+        // Without rounding where nothing is weighted.
+        if weight == 1.0 || self.discount == 1.0 {
+            return (self.discount, 1.0);
+        }
+        let power = libm::pow(self.discount, weight);
+        (power, (1.0 - power) / (weight * (1.0 - self.discount)))
     }
 
     /// How probable each expert is.
@@ -52,15 +78,31 @@ impl Evidence {
     }
 }
 
-/// log N(y; mean, variance)
-fn log_density((mean, variance): (f64, f64), target: f64) -> f64 {
-    let deviation = target - mean;
-    -0.5 * (libm::log(TAU * variance) + deviation * deviation / variance)
+impl Prediction {
+    /// The log density of `weight` equal targets, one after another: the product of their densities, each given those before, telescopes to
+    ///
+    /// ```text
+    /// −w/2·log 2πσ² − ½·log(1 + wh) − ½·w(y − m)²/(σ²(1 + wh))
+    /// ```
+    fn log_density(self, target: f64, weight: f64) -> f64 {
+        let deviation = target - self.mean;
+        let variance = self.noise * (1.0 + weight * self.leverage);
+        let of_others = (weight - 1.0) * libm::log(TAU * self.noise);
+        -0.5 * (of_others + libm::log(TAU * variance) + weight * deviation * deviation / variance)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn prediction((mean, variance): (f64, f64)) -> Prediction {
+        Prediction { mean, noise: 0.8 * variance, leverage: 0.25 }
+    }
+
+    fn observe(evidence: &mut Evidence, predictions: [(f64, f64); 2], target: f64) {
+        evidence.observe(predictions.map(prediction), target, 1.0);
+    }
 
     /// By hand: log N(1; 0, 1) = −1.41894, log N(1; 1, 4) = −1.61209, log N(0; 0.5, 1) = −1.04394, log N(0; 0, 0.25) = −0.22579.
     /// With δ = ½: L = −0.70947 − 1.04394 = −1.75341 and −0.80604 − 0.22579 = −1.03183, so the odds are e^0.72158 = 2.05768.
@@ -68,10 +110,10 @@ mod tests {
     fn weights_are_those_computed_by_hand() {
         let mut evidence = Evidence::new(0.5);
         assert_eq!(evidence.probabilities(), [0.5, 0.5]);
-        evidence.observe([(0.0, 1.0), (1.0, 4.0)], 1.0);
+        observe(&mut evidence, [(0.0, 1.0), (1.0, 4.0)], 1.0);
         let [linear, net] = evidence.probabilities();
         assert!((net - 0.451_863).abs() < 1e-5 && (linear + net - 1.0).abs() < 1e-12, "{net}");
-        evidence.observe([(0.5, 1.0), (0.0, 0.25)], 0.0);
+        observe(&mut evidence, [(0.5, 1.0), (0.0, 0.25)], 0.0);
         let net = evidence.probabilities()[1];
         assert!((net - 0.672_955).abs() < 1e-5, "{net}");
     }
@@ -79,11 +121,50 @@ mod tests {
     #[test]
     fn extreme_evidence_is_certainty_and_no_number_none() {
         let mut evidence = Evidence::new(1.0);
-        evidence.observe([(0.0, 1e-300), (1.0, 1.0)], 1.0);
+        observe(&mut evidence, [(0.0, 1e-300), (1.0, 1.0)], 1.0);
         assert_eq!(evidence.probabilities(), [0.0, 1.0]);
         let before = evidence.clone();
-        evidence.observe([(f64::INFINITY, 1.0), (0.0, 1.0)], 0.0);
-        evidence.observe([(0.0, 0.0), (0.0, 1.0)], 0.0);
+        observe(&mut evidence, [(f64::INFINITY, 1.0), (0.0, 1.0)], 0.0);
+        observe(&mut evidence, [(0.0, 0.0), (0.0, 1.0)], 0.0);
         assert_eq!(evidence, before);
+    }
+
+    /// Equal targets one after another, with the noise as it was: each halves what is left of the uncertainty in its own way, m ← m + (y − m)·h/(1 + h)
+    /// and h ← h/(1 + h).
+    #[test]
+    fn a_weight_is_the_density_of_as_many_equal_targets() {
+        let (first, target) = (Prediction { mean: 0.3, noise: 0.7, leverage: 1.9 }, -1.1);
+        let mut sum = 0.0;
+        let mut next = first;
+        for n in 1..=5 {
+            sum += next.log_density(target, 1.0);
+            let gain = next.leverage / (1.0 + next.leverage);
+            next.mean += gain * (target - next.mean);
+            next.leverage = gain;
+            let found = first.log_density(target, f64::from(n));
+            assert!((found - sum).abs() < 1e-12, "{n}: {found}, {sum}");
+        }
+    }
+
+    /// Where the density does not change from one to the next, discounts are all that tells: h = 0.
+    #[test]
+    fn a_weight_is_discounted_as_so_many_equal_targets() {
+        let predictions =
+            [(0.0, 1.0), (1.0, 4.0)].map(|(mean, noise)| Prediction { mean, noise, leverage: 0.0 });
+        for discount in [0.0, 0.7, 1.0] {
+            let mut one_by_one = Evidence::new(discount);
+            one_by_one.observe(predictions, 0.5, 1.0);
+            let mut at_once = one_by_one.clone();
+            (0..3).for_each(|_| one_by_one.observe(predictions, 2.0, 1.0));
+            at_once.observe(predictions, 2.0, 3.0);
+            for (found, expected) in at_once.logs.iter().zip(one_by_one.logs) {
+                assert!((found - expected).abs() < 1e-12, "δ = {discount}: {found}, {expected}");
+            }
+        }
+        // However large the weight, it counts for at most 1/(1 − δ) observations.
+        let mut heavy = Evidence::new(0.99);
+        heavy.observe(predictions, 2.0, 1e6);
+        let alone = predictions.map(|prediction| prediction.log_density(2.0, 1.0));
+        assert!((heavy.logs[0] / (100.0 * alone[0]) - 1.0).abs() < 1e-9, "{heavy:?}");
     }
 }

@@ -31,7 +31,7 @@ use crate::model::net::reward_net::{NetWork, Weights};
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::{Definition, Entry};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
-use evidence::Evidence;
+use evidence::{Evidence, Prediction};
 use net::GaussTrainer;
 
 /// Every policy of the family.
@@ -298,11 +298,14 @@ fn net_weight(net_size: f64, deep: &LinearHeads, precision: f64, unit_ratio: f64
     net_size * (precision * shape / rate).sqrt()
 }
 
-/// The mean of a prediction for an action, and its variance with noise.
-fn predict(heads: &LinearHeads, action: usize, features: &[f64], leverage: &mut [f64]) -> (f64, f64) {
+/// What an expert predicts for an action.
+fn predict(heads: &LinearHeads, action: usize, features: &[f64], work: &mut [f64]) -> Prediction {
     let posterior = heads.posterior(action);
-    let noise = posterior.noise_rate() / posterior.noise_shape();
-    (posterior.predict(features), noise * (1.0 + posterior.leverage(features, leverage)))
+    Prediction {
+        mean: posterior.predict(features),
+        noise: posterior.noise_rate() / posterior.noise_shape(),
+        leverage: posterior.leverage(features, work),
+    }
 }
 
 impl Locus {
@@ -323,24 +326,30 @@ impl Locus {
                 fill_column(panel, column, &mut work.all_features[start..]);
             }
         }
-        let squares: f64 = work.all_features.iter().map(|feature| feature * feature).sum();
-        *net_factor = if squares > 0.0 { (replay.len() as f64 / squares).sqrt() } else { 1.0 };
+        let by_observation = work.all_features.chunks_exact(n_net).enumerate();
+        let squares: f64 = by_observation
+            .flat_map(|(index, features)| {
+                let weight = replay.get(index).weight;
+                features.iter().map(move |feature| weight * (feature * feature))
+            })
+            .sum();
+        *net_factor = if squares > 0.0 { (replay.total_weight() / squares).sqrt() } else { 1.0 };
         let (scale, net_factor, order) = (*scale, *net_factor, by_action(replay));
         let take_in_all = |net_weight: f64, heads: &mut LinearHeads| {
             let mut own = vec![0.0; heads.dim()];
             let mut rebuild = heads.rebuild();
             for &index in &order {
-                let Observation { context, action, reward, .. } = replay.get(index);
+                let Observation { context, action, reward, weight } = replay.get(index);
                 scale.fill_features(context, &mut own);
                 let by_net = &work.all_features[index * n_net..][..n_net];
                 for (place, feature) in own[n_linear..].iter_mut().zip(by_net) {
                     *place = net_weight * net_factor * feature;
                 }
-                rebuild.push(action, own.iter().copied(), scale.standardize(reward));
+                rebuild.push(action, own.iter().copied(), scale.standardize(reward), weight);
             }
             rebuild.finish();
         };
-        let is_due = self.precision.is_due(seen.n_observed, replay.len());
+        let is_due = self.precision.is_due(seen.n_observed, replay.total_weight());
         if is_due {
             self.precision.fit(linear, seen.n_observed, |heads| take_in_all(0.0, heads));
         }
@@ -362,6 +371,8 @@ impl Learner for Locus {
     type Config = LocusConfig;
     type Decider = Experts;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &LocusConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.pooled.replay_capacity.0)
     }
@@ -379,7 +390,7 @@ impl Learner for Locus {
             net_factor: 1.0,
             net_weight: net_weight(config.net_size, &deep, deep.prior().precision, 1.0),
             probabilities: evidence.probabilities(),
-            seen: Seen::by(&linear, 0),
+            seen: Seen::by(&linear, 0.0),
             linear,
             deep,
         };
@@ -404,20 +415,21 @@ impl Learner for Locus {
         let Work { net, features, leverage, .. } = &mut *work;
         let (n_linear, n_features) = (self.experts.linear.dim(), self.experts.deep.dim());
         [&mut *features, leverage].into_iter().for_each(|room| room.resize(n_features, 0.0));
-        let (action, target) = (outcome.action, self.experts.scale.standardize(outcome.reward));
+        let Outcome { action, weight, .. } = *outcome;
+        let target = self.experts.scale.standardize(outcome.reward);
         let is_whole = self.experts.fill_features(outcome.context, net, features).is_ok();
         let Experts { linear, deep, probabilities, seen, .. } = &mut self.experts;
         let by_linear = predict(linear, action, &features[..n_linear], &mut leverage[..n_linear]);
-        linear.observe(action, &features[..n_linear], target);
+        linear.observe(action, &features[..n_linear], target, weight);
         if is_whole {
             let by_deep = predict(deep, action, features, leverage);
-            deep.observe(action, features, target);
-            self.evidence.observe([by_linear, by_deep], target);
+            deep.observe(action, features, target, weight);
+            self.evidence.observe([by_linear, by_deep], target, weight);
             *probabilities = self.evidence.probabilities();
         } else {
             self.n_left_out += 1;
         }
-        seen.n_observed += 1;
+        seen.n_observed += weight;
         self.work = Cache(Some(work));
     }
 
@@ -436,7 +448,7 @@ impl Learner for Locus {
 
     fn encode(&self, encoder: &mut Encoder) {
         let Experts { scale, weights, net_factor, net_weight, linear, deep, seen, .. } = &self.experts;
-        encoder.u64(seen.n_observed);
+        encoder.f64(seen.n_observed);
         encoder.u64(self.n_left_out);
         encoder.f64(*net_factor);
         self.precision.encode(encoder);
@@ -450,7 +462,7 @@ impl Learner for Locus {
     }
 
     fn decode(config: &LocusConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let (n_observed, n_left_out, net_factor) = (decoder.u64()?, decoder.u64()?, decoder.f64()?);
+        let (n_observed, n_left_out, net_factor) = (decoder.weight_sum()?, decoder.u64()?, decoder.f64()?);
         if !(net_factor > 0.0 && net_factor.is_finite()) {
             return Err(decoder.damaged(format!("its net's features are multiplied by {net_factor}")));
         }

@@ -6,6 +6,7 @@ use crate::agent::Agent;
 use crate::agent::contract::{assert_settings, assert_winners_are_those_of_draws};
 use crate::agent::{Choose, Policy};
 use crate::math::linear::LinearPosterior;
+use crate::model::linear::heads::comparison::assert_close;
 use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
 use crate::registry::values::{Capacity, Layers};
 
@@ -283,4 +284,51 @@ fn features_that_overflow_are_named_and_counted() {
             assert_eq!(report.interventions, u64::from(round == 99));
         }
     }
+}
+
+/// Across a round of training the scale, both experts' posteriors, the net's factor, λ and what tempers draws are those of repeated outcomes,
+/// on the features of the same net. Only the net's own training, which draws rows, may differ; here it has no minibatch that could move it far.
+#[test]
+fn a_weight_is_so_many_equal_outcomes() {
+    let outcomes = outcomes(30);
+    let policy = |weight: u32| {
+        let config = LocusConfig {
+            train_every: if weight == 1 { 75 } else { 25 },
+            minibatches: 1,
+            learning_rate: 1e-12,
+            precision_strength: 1.0,
+            ..small()
+        };
+        let mut policy = config.build_agent(SHAPE, Seed::new(1)).unwrap();
+        for (context, action, reward) in &outcomes {
+            let outcome = Outcome::new(0, context, *action, *reward).with_weight(f64::from(weight));
+            (0..3 / weight).for_each(|_| assert!(policy.learn(outcome).is_ok()));
+        }
+        policy
+    };
+    let [weighted, repeated] = [policy(3), policy(1)];
+    let [found, expected] = [&weighted, &repeated].map(|policy| policy.learner());
+    assert_eq!(found.experts.seen, expected.experts.seen);
+    assert_eq!(found.experts.seen.n_observed, 90.0);
+    assert_eq!(found.precision, expected.precision);
+    assert_ne!(found.precision.value(), 0.25);
+    let numbers = |locus: &Locus| [locus.experts.net_factor, locus.experts.net_weight];
+    for (found, expected) in numbers(found).into_iter().zip(numbers(expected)) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found}, {expected}");
+    }
+    for (what, found, expected) in [
+        ("linear", &found.experts.linear, &expected.experts.linear),
+        ("deep", &found.experts.deep, &expected.experts.deep),
+    ] {
+        for action in 0..3 {
+            assert_close(
+                &format!("{what}, {action}"),
+                found.posterior(action),
+                expected.posterior(action),
+                1e-7,
+            );
+        }
+    }
+    let loaded = crate::load(&weighted.save()).unwrap();
+    assert_eq!(loaded.save(), weighted.save());
 }

@@ -8,6 +8,8 @@
 //! bounded replay cannot mix it up, and a saved policy goes on as it would have. The very first observation is taken in by all, as
 //! in the benchmark. A net whose observations a bounded replay has all forgotten is not trained in that round; that is counted as an
 //! intervention.
+//!
+//! An outcome of weight w is taken in as a whole or not at all. A net then draws its training rows in proportion to their weights.
 
 #[cfg(test)]
 mod tests;
@@ -66,6 +68,8 @@ struct Work {
     net: NetWork,
     /// Where in the replay the observations are that the net at hand takes in.
     taken_in: Vec<usize>,
+    /// The sums of their weights up to and including each; empty if all weights are 1.
+    cumulative: Vec<f64>,
 }
 
 /// Which net takes in which observation.
@@ -163,6 +167,8 @@ impl Learner for Bootstrap {
     type Config = BootstrapConfig;
     type Decider = NetDraw;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &BootstrapConfig) -> Plan {
         config.net.plan(&config.agent)
     }
@@ -186,18 +192,17 @@ impl Learner for Bootstrap {
         let (mut total, mut n_trained, mut report) = (0.0, 0, FitReport::default());
         for net in 0..self.trainers.len() {
             self.find_taken_in(net, replay, &mut work.taken_in);
-            let Work { net: room, taken_in } = &mut *work;
+            let Work { net: room, taken_in, cumulative } = &mut *work;
             if taken_in.is_empty() {
                 report.interventions += 1;
                 continue;
             }
             let trainer = &mut self.trainers[net];
             let weights = &mut Arc::make_mut(&mut self.draw.nets)[net];
-            // Uniformly among its own, with replacement.
-            total +=
-                trainer.train(weights, taken_in.len(), &AllUnits, rng, room, |batch, rng, gathering| {
-                    batch.gather_from(replay, gathering, || taken_in[rng.below(taken_in.len())]);
-                })?;
+            let n_taken_in = add_up_weights(replay, taken_in, cumulative);
+            total += trainer.train(weights, n_taken_in, &AllUnits, rng, room, |batch, rng, gathering| {
+                batch.gather_from(replay, gathering, || taken_in[draw_place(taken_in.len(), cumulative, rng)]);
+            })?;
             n_trained += 1;
             report.minibatches += trainer.config.minibatches;
         }
@@ -223,4 +228,26 @@ impl Learner for Bootstrap {
         let inclusion = Inclusion { seed, probability: config.inclusion_probability };
         Ok(Self::assemble((nets, trainers), inclusion, n_observed))
     }
+}
+
+/// The sum of the weights of these observations, and all sums on the way unless every weight is 1.
+fn add_up_weights(replay: &Replay, places: &[usize], cumulative: &mut Vec<f64>) -> f64 {
+    cumulative.clear();
+    if !replay.is_weighted() {
+        return places.len() as f64;
+    }
+    let mut total = 0.0;
+    cumulative.extend(places.iter().map(|&place| {
+        total += replay.get(place).weight;
+        total
+    }));
+    total
+}
+
+/// Draws one of `n` places in proportion to their weights, with replacement. **Samples.**
+fn draw_place(n: usize, cumulative: &[f64], rng: &mut Rng) -> usize {
+    let Some(total) = cumulative.last() else { return rng.below(n) };
+    let number = rng.uniform() * total;
+    // Rounding may reach the total itself.
+    cumulative.partition_point(|&sum| sum <= number).min(n - 1)
 }

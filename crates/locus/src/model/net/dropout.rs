@@ -153,6 +153,8 @@ impl Learner for Dropout {
     type Config = DropoutConfig;
     type Decider = DropoutDecider;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &DropoutConfig) -> Plan {
         config.net.plan(&config.agent).with_propensity_draws(config.propensity_draws as usize)
     }

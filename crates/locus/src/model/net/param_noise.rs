@@ -228,6 +228,8 @@ impl Learner for ParamNoise {
     type Config = ParamNoiseConfig;
     type Decider = NoisyNet;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &ParamNoiseConfig) -> Plan {
         config.net.plan(&config.agent).with_propensity_draws(config.propensity_draws as usize)
     }

@@ -159,6 +159,8 @@ impl<R: Randomize> Learner for Randomized<R> {
     type Config = R;
     type Decider = RandomizedDecider<R>;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &R) -> Plan {
         config.net().plan(config.agent())
     }

@@ -27,7 +27,8 @@ impl RewardScaling {
         if !is_scaled {
             return RewardScale::AS_GIVEN;
         }
-        let variance = self.deviations / self.n.max(1.0);
+        // Before the first reward it is not a number. Weights may well add up to less than 1.
+        let variance = self.deviations / self.n;
         RewardScale { mean: self.mean, std: if variance > 0.0 { variance.sqrt() } else { 1.0 } }
     }
 
@@ -38,12 +39,7 @@ impl RewardScaling {
     }
 
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        // Format 1 knew no weights.
-        let n = if decoder.format() == 1 { decoder.u64()? as f64 } else { decoder.f64()? };
-        if !(n >= 0.0 && n.is_finite()) {
-            return Err(decoder.damaged(format!("it saw {n} rewards")));
-        }
-        Ok(Self { n, mean: decoder.f64()?, deviations: decoder.f64()? })
+        Ok(Self { n: decoder.weight_sum()?, mean: decoder.f64()?, deviations: decoder.f64()? })
     }
 }
 
@@ -78,6 +74,21 @@ mod tests {
     use crate::{Outcome, Policy, PolicySpec, Registry, Seed, Shape, load};
 
     const SHAPE: Shape = Shape::new(3, 2);
+
+    /// Rewards 2, 5 and 11, of weights 1 to 2 to 1: mean 5.75, variance 10.6875. It does not matter what the weights add up to.
+    #[test]
+    fn the_scale_is_that_of_so_many_equal_rewards() {
+        for unit in [1.0, 3.0, 0.01] {
+            let mut scaling = super::RewardScaling::default();
+            for (reward, weight) in [(2.0, 1.0), (5.0, 2.0), (11.0, 1.0)] {
+                scaling.observe(&Outcome::new(0, &[], 0, reward).with_weight(unit * weight));
+            }
+            let scale = scaling.scale(true);
+            assert!((scale.mean - 5.75).abs() < 1e-12, "{unit}: {scale:?}");
+            assert!((scale.std * scale.std - 10.6875).abs() < 1e-12, "{unit}: {scale:?}");
+        }
+        assert_eq!(super::RewardScaling::default().scale(true), super::RewardScale::AS_GIVEN);
+    }
 
     /// Every policy that can scale rewards, doing so, with small nets that learn quickly.
     fn scaled_policies() -> Vec<PolicySpec> {

@@ -5,6 +5,7 @@ use crate::agent::Agent;
 use crate::agent::contract::{assert_settings, assert_winners_are_those_of_draws};
 use crate::agent::{Choose, Policy};
 use crate::math::linear::LinearPosterior;
+use crate::model::linear::heads::comparison::{assert_close, rounds, teach_both};
 use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
 
 use crate::registry::values::Capacity;
@@ -122,7 +123,7 @@ fn a_bounded_replay_rebuilds_from_what_is_kept() {
             assert!((found - expected).abs() < 1e-10, "action {action}");
         }
     }
-    assert_eq!(policy.learner().pooled.seen.n_observed, 60);
+    assert_eq!(policy.learner().pooled.seen.n_observed, 60.0);
 }
 
 #[test]
@@ -132,4 +133,52 @@ fn settings_are_documented_ones() {
         "prior_precision=0.25 prior_shape=1 prior_rate=1 reward_unit_floor=1 tempering_steps=100 exploration=1 rescale_every=20 \
          replay_capacity=all initial_pulls=2",
     );
+}
+
+/// Before any training and after one round of it, with and without weights. Parts end where training is due, so both train on the same.
+#[test]
+fn many_at_once_are_learned_as_one_by_one() {
+    for is_weighted in [false, true] {
+        let config = LinPoolConfig::default().rescale_every(45);
+        for n in [40, 60] {
+            let [mut one_by_one, mut many] =
+                [(); 2].map(|()| config.build_agent(SHAPE, Seed::new(1)).unwrap());
+            let rounds = rounds(SHAPE, n, is_weighted);
+            let (first, last) = rounds.split_at(rounds.len().min(45));
+            teach_both(&mut one_by_one, &mut many, first);
+            if !last.is_empty() {
+                teach_both(&mut one_by_one, &mut many, last);
+            }
+            let [found, expected] = [&many, &one_by_one].map(|policy| policy.learner());
+            assert_eq!(found.pooled.seen, expected.pooled.seen);
+            assert_eq!(found.scale(), expected.scale());
+            for action in 0..3 {
+                let what = format!("{n} rounds, action {action}");
+                assert_close(&what, found.posterior(action), expected.posterior(action), 1e-9);
+            }
+        }
+    }
+}
+
+/// Across a rescaling: the scale, every posterior and what tempers draws count weights. Repeated outcomes are rescaled at the same sum of weights.
+#[test]
+fn a_weight_is_so_many_equal_outcomes() {
+    let rounds = rounds(SHAPE, 60, false);
+    let policy = |weight: u32| {
+        let every = if weight == 1 { 150 } else { 50 };
+        let mut policy =
+            LinPoolConfig::default().rescale_every(every).build_agent(SHAPE, Seed::new(1)).unwrap();
+        for (context, action, reward, _) in &rounds {
+            let outcome = Outcome::new(0, context, *action, *reward).with_weight(f64::from(weight));
+            (0..3 / weight).for_each(|_| assert!(policy.learn(outcome).is_ok()));
+        }
+        policy
+    };
+    let [weighted, repeated] = [policy(3), policy(1)];
+    let [found, expected] = [&weighted, &repeated].map(|policy| policy.learner());
+    assert_eq!(found.pooled.seen, expected.pooled.seen);
+    assert_eq!(found.pooled.seen.n_observed, 180.0);
+    for action in 0..3 {
+        assert_close(&format!("action {action}"), found.posterior(action), expected.posterior(action), 1e-9);
+    }
 }

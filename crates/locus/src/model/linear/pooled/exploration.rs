@@ -34,8 +34,8 @@ pub(crate) struct Exploration {
 /// What tempering depends on, beside the action's own observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seen {
-    /// t
-    pub(crate) n_observed: u64,
+    /// t, the sum of all weights.
+    pub(crate) n_observed: f64,
     /// A
     pub(crate) n_actions: f64,
     /// D
@@ -44,7 +44,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// After `n_observed` observations.
-    pub(crate) fn by(heads: &LinearHeads, n_observed: u64) -> Self {
+    pub(crate) fn by(heads: &LinearHeads, n_observed: f64) -> Self {
         let n_coefficients = (heads.dim() * heads.n_actions()) as f64;
         Self { n_observed, n_actions: heads.n_actions() as f64, n_coefficients }
     }
@@ -54,8 +54,7 @@ impl Exploration {
     /// α after what was seen; `n_pulls` of the observations were of the action.
     fn alpha(&self, seen: Seen, n_pulls: f64) -> f64 {
         let Seen { n_observed, n_actions, n_coefficients } = seen;
-        let n_observed =
-            (n_observed as f64).min(self.tempering_rarity * n_actions * n_actions * n_pulls.max(1.0));
+        let n_observed = n_observed.min(self.tempering_rarity * n_actions * n_actions * n_pulls.max(1.0));
         let fewness = self.tempering_coefficients / n_coefficients;
         let falling = 1.0 + n_observed / (1.0 + fewness * fewness) / self.tempering_steps;
         self.width / falling.sqrt()
@@ -137,7 +136,7 @@ mod tests {
     fn heads(rng: &mut Rng) -> LinearHeads {
         let mut heads = LinearHeads::new(2, 3, PRIOR);
         for (action, n, size) in [(0, 9, 0.5), (1, 2, 3.0)] {
-            (0..n).for_each(|_| heads.observe(action, &[rng.normal(), 1.0], size * rng.normal()));
+            (0..n).for_each(|_| heads.observe(action, &[rng.normal(), 1.0], size * rng.normal(), 1.0));
         }
         heads
     }
@@ -149,7 +148,7 @@ mod tests {
         width: 1.0,
     };
 
-    const SEEN: Seen = Seen { n_observed: 300, n_actions: 3.0, n_coefficients: 7.0 };
+    const SEEN: Seen = Seen { n_observed: 300.0, n_actions: 3.0, n_coefficients: 7.0 };
 
     #[test]
     fn the_pool_holds_every_residual_once() {
@@ -198,14 +197,14 @@ mod tests {
         assert_eq!(shared.alpha(SEEN, 80.0), 0.5);
         assert_eq!(shared.alpha(SEEN, 0.0), 1.0 / 1.06_f64.sqrt());
         let heads = heads(&mut Seed::new(1).stream("test", 0));
-        let expected = Seen { n_observed: 11, n_actions: 3.0, n_coefficients: 6.0 };
-        assert_eq!(Seen::by(&heads, 11), expected);
+        let expected = Seen { n_observed: 11.0, n_actions: 3.0, n_coefficients: 6.0 };
+        assert_eq!(Seen::by(&heads, 11.0), expected);
     }
 
     #[test]
     fn noise_that_is_no_number_is_refused() {
         let mut heads = LinearHeads::new(1, 2, PRIOR);
-        heads.observe(1, &[1.0], 1e200);
+        heads.observe(1, &[1.0], 1e200, 1.0);
         let mut rng = Seed::new(1).stream("test", 0);
         let breakdown = PLAIN.draw_deviations(&heads, SEEN, &mut rng, &mut [0.0; 2]).unwrap_err();
         assert_eq!(breakdown.place, "the pooled noise variance");

@@ -32,14 +32,14 @@ pub(crate) struct Precision {
     strength: Option<f64>,
     /// λ = λ₀·2 to this.
     doublings: i32,
-    /// How many observations it was fitted to.
-    n_fitted: u64,
+    /// How many observations had come when it was fitted, by weight.
+    n_fitted: f64,
 }
 
 impl Precision {
     /// λ is λ₀.
     pub(crate) fn given(given: f64) -> Self {
-        Self { given, strength: None, doublings: 0, n_fitted: 0 }
+        Self { given, strength: None, doublings: 0, n_fitted: 0.0 }
     }
 
     /// λ is the one of λ₀, 2·λ₀, λ₀/2, 4·λ₀ … that explains the observations best; λ₀ counts as much as `strength` coefficients.
@@ -57,16 +57,15 @@ impl Precision {
     }
 
     /// Whether so many of the observations kept are new that λ is to be looked for.
-    pub(crate) fn is_due(&self, n_observed: u64, n_kept: usize) -> bool {
-        let n_new = n_observed.saturating_sub(self.n_fitted);
-        self.strength.is_some() && n_new as f64 >= NEW * n_kept as f64
+    pub(crate) fn is_due(&self, n_observed: f64, n_kept: f64) -> bool {
+        self.strength.is_some() && n_observed - self.n_fitted >= NEW * n_kept
     }
 
     /// Rebuilds the heads with the λ that explains them best. The search goes uphill from the last λ, up or down, to the nearest peak.
     pub(crate) fn fit(
         &mut self,
         heads: &mut LinearHeads,
-        n_observed: u64,
+        n_observed: f64,
         mut rebuild: impl FnMut(&mut LinearHeads),
     ) {
         rebuild(heads);
@@ -99,13 +98,13 @@ impl Precision {
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
-        encoder.u64(self.n_fitted);
+        encoder.f64(self.n_fitted);
         encoder.f64(f64::from(self.doublings));
     }
 
     /// The same rule, fitted as it was when it was saved.
     pub(crate) fn decode(self, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let (n_fitted, doublings) = (decoder.u64()?, decoder.f64()?);
+        let (n_fitted, doublings) = (decoder.weight_sum()?, decoder.f64()?);
         if doublings.fract() != 0.0 || doublings.abs() > f64::from(MAX_DOUBLINGS) {
             return Err(decoder.damaged(format!("its precision was doubled {doublings} times")));
         }
@@ -145,7 +144,7 @@ mod tests {
     fn take_in(observations: &[Seen], heads: &mut LinearHeads) {
         let mut rebuild = heads.rebuild();
         for Seen { action, features, target } in observations {
-            rebuild.push(*action, features.iter().copied(), *target);
+            rebuild.push(*action, features.iter().copied(), *target, 1.0);
         }
         rebuild.finish();
     }
@@ -205,7 +204,7 @@ mod tests {
             let observations = observations(60, signal, noise);
             let mut rule = Precision::fitted(0.25, strength);
             let mut found = heads(0.25);
-            rule.fit(&mut found, 60, |heads| take_in(&observations, heads));
+            rule.fit(&mut found, 60.0, |heads| take_in(&observations, heads));
             let score = |doublings: i32| {
                 let mut heads = heads(0.25 * 2_f64.powi(doublings));
                 take_in(&observations, &mut heads);
@@ -217,8 +216,8 @@ mod tests {
             assert_eq!(found.prior().precision, rule.value());
             // From the other side of the peak it is the same one.
             let mut from_afar = Precision { doublings: 12 * -rule.doublings.signum(), ..rule };
-            (from_afar.n_fitted, found) = (0, heads(from_afar.value()));
-            from_afar.fit(&mut found, 60, |heads| take_in(&observations, heads));
+            (from_afar.n_fitted, found) = (0.0, heads(from_afar.value()));
+            from_afar.fit(&mut found, 60.0, |heads| take_in(&observations, heads));
             assert_eq!(from_afar.doublings, rule.doublings);
             assert_eq!(rule.score(&found), score(rule.doublings));
         }
@@ -228,13 +227,13 @@ mod tests {
     fn lambda_is_fitted_when_it_is_time_and_only_if_asked_for() {
         let observations = observations(60, 10.0, 0.1);
         let given = Precision::given(0.25);
-        assert!(!given.is_due(60, 60));
+        assert!(!given.is_due(60.0, 60.0));
         let mut fitted = Precision::fitted(0.25, 1.0);
-        assert!(fitted.is_due(20, 20));
-        fitted.fit(&mut heads(0.25), 60, |heads| take_in(&observations, heads));
+        assert!(fitted.is_due(20.0, 20.0));
+        fitted.fit(&mut heads(0.25), 60.0, |heads| take_in(&observations, heads));
         assert!(fitted.value() < 0.25);
-        assert!(!fitted.is_due(74, 74) && fitted.is_due(75, 75));
+        assert!(!fitted.is_due(74.0, 74.0) && fitted.is_due(75.0, 75.0));
         // A fifth of what is kept, where not all is.
-        assert!(!fitted.is_due(67, 40) && fitted.is_due(68, 40));
+        assert!(!fitted.is_due(67.0, 40.0) && fitted.is_due(68.0, 40.0));
     }
 }

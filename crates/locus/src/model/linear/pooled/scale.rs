@@ -25,18 +25,18 @@ impl Scale {
     /// Everything as it comes.
     pub(crate) const AS_GIVEN: Self = Self { reward_mean: 0.0, reward_unit: 1.0, context_factor: 1.0 };
 
-    /// The scale of all observations in a replay that is not empty. Fails if their rewards are too large to have one.
+    /// The scale of all observations in a replay that is not empty, each by its weight. Fails if their rewards are too large to have one.
     pub(crate) fn of(replay: &Replay, unit_floor: f64) -> Result<Self, Breakdown> {
-        let n = replay.len() as f64;
+        let n = replay.total_weight();
         let observations = || (0..replay.len()).map(|index| replay.get(index));
-        let reward_mean = observations().map(|observation| observation.reward / n).sum::<f64>();
-        let squares: f64 = observations().map(|observation| (observation.reward - reward_mean).powi(2)).sum();
+        let reward_mean = observations().map(|seen| seen.weight * seen.reward / n).sum::<f64>();
+        let squares: f64 = observations().map(|seen| seen.weight * (seen.reward - reward_mean).powi(2)).sum();
         let reward_unit = (squares / n).sqrt().max(unit_floor);
         if !reward_unit.is_finite() || !reward_mean.is_finite() {
             let place = "the standard deviation of all rewards".to_owned();
             return Err(Breakdown { place, found: reward_unit });
         }
-        let lengths: f64 = observations().map(|observation| square_length(observation.context)).sum();
+        let lengths: f64 = observations().map(|seen| seen.weight * square_length(seen.context)).sum();
         let context_factor = if lengths > 0.0 { (n / lengths).sqrt() } else { 1.0 };
         Ok(Self { reward_mean, reward_unit, context_factor })
     }
@@ -114,6 +114,25 @@ mod tests {
         let mut values = [scale.standardize(17.0)];
         scale.restore(&mut values);
         assert!((values[0] - 17.0).abs() < 1e-12);
+    }
+
+    /// A weight of 2 is the observation twice.
+    #[test]
+    fn the_scale_counts_weights() {
+        let (mut weighted, mut repeated) = (Replay::new(2, None), Replay::new(2, None));
+        for (context, reward, weight) in [([1.0, 2.0], 3.0, 2), ([-4.0, 0.5], 7.0, 1), ([0.1, 0.2], -9.0, 5)]
+        {
+            let outcome = Outcome::new(0, &context, 0, reward);
+            weighted.push(&outcome.with_weight(f64::from(weight)));
+            (0..weight).for_each(|_| repeated.push(&outcome));
+        }
+        let [found, expected] = [weighted, repeated].map(|replay| {
+            let scale = Scale::of(&replay, 1.0).unwrap();
+            [scale.reward_mean, scale.reward_unit, scale.context_factor]
+        });
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{found}, {expected}");
+        }
     }
 
     /// Small rewards keep their size, contexts of zeros their zeros.

@@ -2,7 +2,7 @@
 //!
 //! Near where it stands, a net is linear in its parameters, and its features are the gradient g of a prediction by all of them. So it is
 //! as sure of a prediction as a linear regression on these features would be: the square of the width is `gᵀZ⁻¹g` with
-//! `Z = λI + Σ ggᵀ` over the actions taken, each with the gradient of its own time. Both papers think of one output and a context that is
+//! `Z = λI + Σ w·ggᵀ` over the actions taken, each with the gradient of its own time and its weight. Both papers think of one output and a context that is
 //! written into another block for each action; here the net has an output for each action and one hidden part for all, as every net of
 //! this library. Like the authors' programs, it does without the papers' factor √m on the output.
 //!
@@ -299,6 +299,8 @@ impl<W: Widen> Learner for GradientNet<W> {
     type Config = W;
     type Decider = WidenedNet<W>;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn check(config: &W, shape: Shape) -> Result<(), Error> {
         let (_, matrix) = config.precision();
         let n_parameters = RewardNet::new(&config.net().hidden_layers, shape).n_parameters;
@@ -337,7 +339,8 @@ impl<W: Widen> Learner for GradientNet<W> {
             gradient.resize(layers.n_parameters, 0.0);
             gradients.of_action(layers, net, outcome.action, gradient);
             if gradient.iter().all(|value| value.is_finite()) {
-                return Arc::make_mut(&mut self.widened.precision).observe(gradient);
+                let precision = Arc::make_mut(&mut self.widened.precision);
+                return precision.observe(gradient, outcome.weight);
             }
         }
         self.n_left_out += 1;

@@ -1,4 +1,4 @@
-//! How precisely the parameters are known: `Z = λI + Σ ggᵀ`, or its diagonal.
+//! How precisely the parameters are known: `Z = λI + Σ w·ggᵀ`, or its diagonal.
 
 use crate::Error;
 use crate::math::linear::{LinearPosterior, LinearPrior};
@@ -43,11 +43,11 @@ impl Diagonal {
         &self.inverses
     }
 
-    fn observe(&mut self, gradient: &[f64]) {
+    fn observe(&mut self, gradient: &[f64], weight: f64) {
         let places = self.precisions.iter_mut().zip(&mut self.inverses);
         for ((precision, inverse), value) in places.zip(gradient) {
             if *value != 0.0 {
-                *precision += value * value;
+                *precision += weight * (value * value);
                 *inverse = (1.0 / *precision) as f32;
             }
         }
@@ -65,11 +65,11 @@ impl Precision {
         }
     }
 
-    /// Adds the gradient of a prediction whose reward has become known; it is finite.
-    pub(super) fn observe(&mut self, gradient: &[f64]) {
+    /// Adds the gradient of a prediction whose reward has become known, as often as its weight says; it is finite.
+    pub(super) fn observe(&mut self, gradient: &[f64], weight: f64) {
         match self {
-            Self::Diagonal(diagonal) => diagonal.observe(gradient),
-            Self::Full(full) => full.observe(gradient, 0.0),
+            Self::Diagonal(diagonal) => diagonal.observe(gradient, weight),
+            Self::Full(full) => full.observe_weighted(gradient, 0.0, weight),
         }
     }
 

@@ -113,6 +113,28 @@ fn widths_along_a_repeated_gradient_are_the_formulas() {
     }
 }
 
+/// After one outcome of weight w, a gradient g has the leverage `s/(λ + ws)` by the full matrix, and `Σ gᵢ²/(λ + wgᵢ²)` by the diagonal.
+#[test]
+fn a_weight_narrows_the_width_as_so_many_outcomes() {
+    for matrix in [PrecisionMatrix::Diagonal, PrecisionMatrix::Full] {
+        let mut policy = untrained(matrix).build_agent(Shape::new(3, 4), Seed::new(1)).unwrap();
+        let mut work = Work::default();
+        let mut predictions = [0.0; 4];
+        policy.learner().widened.predict(&CONTEXT, &mut work, &mut predictions).unwrap();
+        let gradient = gradients_of(&policy.learner().widened.weights.net, &work).swap_remove(2);
+        let squares = gradient.iter().map(|value| value * value);
+        let sum = squares.clone().sum::<f64>();
+        let leverage = match matrix {
+            PrecisionMatrix::Full => sum / (0.5 + 7.5 * sum),
+            PrecisionMatrix::Diagonal => squares.map(|square| square / (0.5 + 7.5 * square)).sum(),
+        };
+        policy.learn(Outcome::new(0, &CONTEXT, 2, 0.5).with_weight(7.5)).unwrap();
+        let bounds = policy.sample_rewards(0, &[&CONTEXT]).unwrap();
+        let (found, expected) = (bounds[2] - predictions[2], 2.0 * leverage.sqrt());
+        assert!((found / expected - 1.0).abs() < 1e-5, "{matrix:?}: {found} {expected}");
+    }
+}
+
 /// Without hidden layers the gradient of an action is `[x, 1]` in its own block: LinUCB's features, and its matrix. The net learns what
 /// ridge regression would, as far as descent along noisy gradients comes near it.
 #[test]

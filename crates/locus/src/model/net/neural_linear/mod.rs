@@ -24,7 +24,7 @@ use std::sync::Arc;
 use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::Panel;
 use crate::model::linear::batch::{BatchWork, Rows};
-use crate::model::linear::heads::{LinearHeads, by_action};
+use crate::model::linear::heads::{LinearHeads, by_action, outcomes_by_action};
 use crate::model::net::reward_net::{AllUnits, NetWork, Trainer, Weights};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
@@ -90,7 +90,8 @@ impl NeuralLinear {
             let features = weights.features(&contexts, work)?;
             for (column, &index) in chunk.iter().enumerate() {
                 let observation = replay.get(index);
-                rebuild.push(observation.action, column_of(features, column), observation.reward);
+                let (features, weight) = (column_of(features, column), observation.weight);
+                rebuild.push(observation.action, features, observation.reward, weight);
             }
         }
         rebuild.finish();
@@ -205,6 +206,8 @@ impl Learner for NeuralLinear {
     type Config = NeuralLinearConfig;
     type Decider = NetHeads;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &NeuralLinearConfig) -> Plan {
         config.net.plan(&config.agent)
     }
@@ -226,9 +229,32 @@ impl Learner for NeuralLinear {
             Ok(panel) => {
                 features.resize(panel.n_features(), 0.0);
                 fill(features, column_of(panel, 0));
-                heads.observe(outcome.action, features, outcome.reward);
+                heads.observe(outcome.action, features, outcome.reward, outcome.weight);
             }
             Err(_) => self.n_left_out += 1,
+        }
+    }
+
+    /// Features of many contexts in one pass, and posteriors by blocks.
+    fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
+        let mut contexts = Vec::with_capacity(CHUNK.min(outcomes.len()));
+        for chunk in outcomes_by_action(outcomes).chunks(CHUNK) {
+            contexts.clear();
+            contexts.extend(chunk.iter().map(|outcome| outcome.context));
+            let work = self.work.0.get_or_insert_default();
+            let NetHeads { weights, heads } = &mut self.net_heads;
+            match weights.features(&contexts, &mut work.net) {
+                Ok(panel) if chunk.len() > 1 => {
+                    let mut blocks = heads.in_blocks();
+                    for (column, outcome) in chunk.iter().enumerate() {
+                        let features = column_of(panel, column);
+                        blocks.push(outcome.action, features, outcome.reward, outcome.weight);
+                    }
+                    blocks.finish();
+                }
+                // One of them overflows: only that one is left out.
+                _ => chunk.iter().for_each(|outcome| self.observe(outcome)),
+            }
         }
     }
 

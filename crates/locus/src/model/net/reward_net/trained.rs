@@ -29,7 +29,7 @@ pub(crate) struct Trainer {
     anchor: Option<Anchor>,
 }
 
-/// Where a penalty draws the parameters to: `precision·‖θ − θ₀‖²/n` is added to the loss, n the number of observations.
+/// Where a penalty draws the parameters to: `precision·‖θ − θ₀‖²/n` is added to the loss, n the number of observations, by weight.
 #[derive(Clone, Debug)]
 struct Anchor {
     /// θ₀
@@ -39,8 +39,8 @@ struct Anchor {
 
 impl Anchor {
     /// The penalty; its gradients are added.
-    fn penalty(&self, n_observed: usize, parameters: &[f32], gradients: &mut [f32]) -> f64 {
-        let weight = self.precision / n_observed as f64;
+    fn penalty(&self, n_observed: f64, parameters: &[f32], gradients: &mut [f32]) -> f64 {
+        let weight = self.precision / n_observed;
         let mut squares = 0.0;
         for ((gradient, parameter), anchor) in gradients.iter_mut().zip(parameters).zip(&*self.parameters) {
             let away = parameter - anchor;
@@ -113,18 +113,18 @@ impl Trainer {
         rng: &mut Rng,
         work: &mut NetWork,
     ) -> Result<f64, Breakdown> {
-        self.train(weights, replay.len(), units, rng, work, |batch, rng, gathering| {
+        self.train(weights, replay.total_weight(), units, rng, work, |batch, rng, gathering| {
             batch.gather(replay, rng, gathering);
         })
     }
 
-    /// A round of training on minibatches that `gather` draws from `n_observed` observations; the mean loss. **Samples.**
+    /// A round of training on minibatches that `gather` draws from `n_observed` observations, by weight; the mean loss. **Samples.**
     ///
     /// Shortening long gradients is part of the method, not an intervention of a guard.
     pub(crate) fn train(
         &mut self,
         weights: &mut Weights,
-        n_observed: usize,
+        n_observed: f64,
         units: &impl Units,
         rng: &mut Rng,
         work: &mut NetWork,

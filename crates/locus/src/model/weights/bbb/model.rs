@@ -229,6 +229,8 @@ impl Learner for Bbb {
     type Config = BbbConfig;
     type Decider = GaussianNet;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &BbbConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
             .with_propensity_draws(config.propensity_draws as usize)

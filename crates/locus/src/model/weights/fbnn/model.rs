@@ -82,20 +82,25 @@ impl Fbnn {
         Self { config: config.clone(), functional, optimizer, prior, scaling, work: Cache::default() }
     }
 
-    /// Measurement points: observations of the replay, and random points around them. **Samples.**
-    fn gather(&self, replay: &Replay, rng: &mut Rng, work: &mut TrainingWork) {
+    /// Measurement points: observations of the replay, and random points around them. Returns how many observations the likelihood is
+    /// that of, by weight. **Samples.**
+    ///
+    /// Rows are all different, and each comes with its weight in the minibatch, v but for the mean.
+    fn gather(&self, replay: &Replay, rng: &mut Rng, work: &mut TrainingWork) -> f64 {
         let TrainingWork { rows, objective, random_context, box_of_contexts, .. } = work;
-        let Work { points, targets, .. } = objective;
+        let Work { points, targets, weights, .. } = objective;
         let FunctionalNet { shape, means, scale, .. } = &self.functional;
         points.clear();
         targets.clear();
+        weights.clear();
         box_of_contexts.clear();
         box_of_contexts.resize(shape.n_features, (f32::INFINITY, f32::NEG_INFINITY));
-        for &row in rows.draw(self.config.batch_size as usize, rng) {
+        for &(row, weight) in rows.draw(replay, self.config.batch_size as usize, rng) {
             let observation = replay.get(row);
             points.push(observation.context, observation.action);
             let reward = (observation.reward - scale.mean) / scale.std;
             targets.push(reward - means[observation.action]);
+            weights.push(weight);
             for ((low, high), &value) in box_of_contexts.iter_mut().zip(observation.context) {
                 (*low, *high) = (low.min(value), high.max(value));
             }
@@ -107,6 +112,13 @@ impl Fbnn {
                 (low + (high - low) * (2.0 * rng.uniform() - 0.5)) as f32
             }));
             points.push(random_context, rng.below(shape.n_actions));
+        }
+        let total: f64 = weights.iter().sum();
+        let mean = total / weights.len() as f64;
+        weights.iter_mut().for_each(|weight| *weight /= mean);
+        match self.config.likelihood_scale {
+            LikelihoodScale::Minibatch => total,
+            LikelihoodScale::All => replay.total_weight(),
         }
     }
 
@@ -182,6 +194,8 @@ impl Learner for Fbnn {
     type Config = FbnnConfig;
     type Decider = FunctionalNet;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &FbnnConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
             .with_propensity_draws(config.propensity_draws as usize)
@@ -214,24 +228,20 @@ impl Learner for Fbnn {
         let kernel = self.prior.kernel();
         Arc::make_mut(&mut self.functional.means).clone_from(&kernel.means);
 
-        work.rows.prepare(replay.len());
+        work.rows.prepare(replay);
         work.objective.gradients.clear();
         work.objective.gradients.resize(self.functional.parameters.len(), 0.0);
         let mut normals = Normals::new(rng);
         let minibatches = self.config.minibatches;
         let (mut total, mut interventions) = (0.0, work.prior.evidence.take_held());
         for _ in 0..minibatches {
-            self.gather(replay, rng, &mut work);
+            let n_counted = self.gather(replay, rng, &mut work);
             let objective = &mut work.objective;
-            let n_counted = match self.config.likelihood_scale {
-                LikelihoodScale::Minibatch => objective.targets.len(),
-                LikelihoodScale::All => replay.len(),
-            };
             let terms = Terms {
                 n_draws: self.config.samples as usize,
                 injected_noise: self.config.injected_noise,
                 eigen_mass: self.config.eigen_mass,
-                kl_weight: 1.0 / n_counted as f64,
+                kl_weight: 1.0 / n_counted,
             };
             let FunctionalNet { net, parameters, .. } = &self.functional;
             interventions += net.set_prior(&kernel, terms, objective);

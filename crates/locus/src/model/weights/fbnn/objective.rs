@@ -4,8 +4,10 @@
 //! rewards y and with the prior, a process of covariance K. With noise of variance γ² on either side the loss is
 //!
 //! ```text
-//! −(1/N)·Σ_i E log N(y_i; f_i, σ²)  +  w·KL(q(f) ‖ N(0, K + γ²I))
+//! −(1/N)·Σ_i v_i·E log N(y_i; f_i, σ²)  +  w·KL(q(f) ‖ N(0, K + γ²I))
 //! ```
+//!
+//! v_i, 1 on average, is in proportion to how many equal outcomes observation i stands for.
 //!
 //! Rewards, and so functions, are those less the mean that the prior has for the action. The gradient of KL in a parameter θ is
 //! E[(∇ log q(f) − ∇ log p(f))·∂f/∂θ]: the score of q is estimated, at values with noise; that of p is −(K + γ²I)⁻¹f in the mean over the noise, and
@@ -51,6 +53,8 @@ pub(super) struct Work {
     pub(super) points: Points,
     /// [N]: rewards less the mean of their action
     pub(super) targets: Vec<f64>,
+    /// v [N]
+    pub(super) weights: Vec<f64>,
     /// The contexts of all points, [C, D].
     inputs: Panel,
     /// Standard deviations of the weights of every layer.
@@ -152,7 +156,7 @@ impl Net {
     /// The loss but for the entropy of q; leaves (K + γ²I)⁻¹f.
     pub(super) fn known_loss(&self, parameters: &[f32], terms: Terms, work: &mut Work) -> f64 {
         let (n_draws, n_points, n_rows) = (terms.n_draws, work.points.len(), work.targets.len());
-        let Work { functions, solved, factor, targets, .. } = work;
+        let Work { functions, solved, factor, targets, weights, .. } = work;
         solved.clear();
         solved.extend_from_slice(functions);
         matrix::solve_transposed(factor, n_points, n_points, solved, n_draws);
@@ -163,9 +167,10 @@ impl Net {
         let cross_entropy = 0.5 * (square + log_determinant + n_points as f64 * log_two_pi);
 
         let std = self.noise_std(parameters);
-        let squares = squared_errors(functions, targets, n_draws);
+        let squares = squared_errors(functions, targets, weights, n_draws);
         let error = squares / (n_draws as f64 * n_rows as f64 * std * std);
-        0.5 * (error + log_two_pi) + libm::log(std) + terms.kl_weight * cross_entropy
+        let weight = mean(weights);
+        0.5 * (error + weight * log_two_pi) + weight * libm::log(std) + terms.kl_weight * cross_entropy
     }
 
     /// Adds the gradients, given (K + γ²I)⁻¹f and the scores of q.
@@ -175,16 +180,17 @@ impl Net {
         let per_draw = 1.0 / n_draws as f64;
         let error_weight = per_draw / (n_rows as f64 * std * std);
         let kl_weight = terms.kl_weight * per_draw;
-        let squares = squared_errors(&work.functions, &work.targets, n_draws);
-        let slope = 1.0 / std - squares * error_weight / std;
+        let squares = squared_errors(&work.functions, &work.targets, &work.weights, n_draws);
+        let slope = mean(&work.weights) / std - squares * error_weight / std;
         work.gradients[self.noise] += (slope * sigmoid(f64::from(parameters[self.noise]))) as f32;
 
         // The gradient of the loss in every value of every function, in the place of the values.
         let values = work.functions.chunks_exact_mut(n_draws).zip(work.solved.chunks_exact(n_draws));
         for (point, ((values, solved), scores)) in values.zip(work.scores.chunks_exact(n_draws)).enumerate() {
-            let target = work.targets.get(point);
+            let target = work.targets.get(point).copied().zip(work.weights.get(point));
             for ((value, solved), score) in values.iter_mut().zip(solved).zip(scores) {
-                let error = target.map_or(0.0, |target| error_weight * (*value - target));
+                let error =
+                    target.map_or(0.0, |(target, weight)| weight * (error_weight * (*value - target)));
                 *value = error + kl_weight * (score + solved);
             }
         }
@@ -267,11 +273,18 @@ impl Net {
     }
 }
 
-/// Of all functions at the observations.
-fn squared_errors(functions: &[f64], targets: &[f64], n_draws: usize) -> f64 {
-    let rows = functions.chunks_exact(n_draws).zip(targets);
-    rows.map(|(values, target)| values.iter().map(|value| (value - target) * (value - target)).sum::<f64>())
-        .sum()
+/// Of all functions at the observations, weighed.
+fn squared_errors(functions: &[f64], targets: &[f64], weights: &[f64], n_draws: usize) -> f64 {
+    let rows = functions.chunks_exact(n_draws).zip(targets).zip(weights);
+    rows.map(|((values, target), weight)| {
+        weight * values.iter().map(|value| (value - target) * (value - target)).sum::<f64>()
+    })
+    .sum()
+}
+
+/// 1 where there are no weights but 1.
+fn mean(weights: &[f64]) -> f64 {
+    weights.iter().sum::<f64>() / weights.len() as f64
 }
 
 #[multiversion(targets = "simd")]

@@ -45,6 +45,7 @@ fn gradients_equal_differences_where_draws_are_frozen() {
         work.points = points(11, &mut rng);
         // Two of the points are no observations.
         work.targets = (0..9).map(|_| rng.normal()).collect();
+        work.weights = (0..9).map(|row| 0.3 + 0.4 * row as f64).collect();
         let terms = Terms { n_draws: 6, injected_noise: 0.3, eigen_mass: 0.99, kl_weight: 0.7 };
         let normals = Normals::new(&mut rng);
         work.gradients = vec![0.0; net.n_parameters];

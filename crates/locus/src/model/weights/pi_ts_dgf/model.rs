@@ -6,7 +6,7 @@
 //! −½ · reward precision · scale · Σ (r − f_θ(x)[a])² − ½ · prior precision · |θ|²
 //! ```
 //!
-//! with a scale of 1, or of observations over rows of the minibatch.
+//! with a scale of 1, or of observations, by weight, over rows of the minibatch.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl PiTsDgf {
     }
 
     /// The gradients of every particle's log posterior, into `work.flow`; minus the log posteriors' mean.
-    pub(super) fn find_gradients(&self, n_observed: usize, work: &mut Work) -> f64 {
+    pub(super) fn find_gradients(&self, n_observed: f64, work: &mut Work) -> f64 {
         let Work { batch, stack, flow } = work;
         let scale = match self.likelihood_scale {
             LikelihoodScale::Minibatch => 1.0,
@@ -259,6 +259,8 @@ impl Learner for PiTsDgf {
     type Config = PiTsDgfConfig;
     type Decider = Ensemble;
 
+    const HEEDS_WEIGHTS: bool = true;
+
     fn plan(config: &PiTsDgfConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
     }
@@ -287,7 +289,7 @@ impl Learner for PiTsDgf {
         let (mut total, mut interventions) = (0.0, 0);
         for _ in 0..self.minibatches {
             work.batch.gather(replay, rng, gathering);
-            let loss = self.find_gradients(replay.len(), &mut work);
+            let loss = self.find_gradients(replay.total_weight(), &mut work);
             if !loss.is_finite() {
                 return Err(self.find_breakdown(loss, &work.batch));
             }

@@ -229,7 +229,7 @@ fn check_gradients(n_rows: usize) {
         let rewards: Vec<f32> = (0..n_rows).map(|_| rng.normal() as f32).collect();
         let mut work = Work::default();
         work.batch = Minibatch { inputs: inputs.clone(), actions: actions.clone(), rewards: rewards.clone() };
-        let loss = model.find_gradients(15, &mut work);
+        let loss = model.find_gradients(15.0, &mut work);
         let log_posterior = |net: &[f64]| {
             let row = |row: usize| {
                 let hidden = |h: usize| {
