@@ -21,7 +21,7 @@
 //! | unsure | `locus`: a linear expert and one on a net's features, averaged by how well they predict |
 //! | nearly linear rewards, or little compute | `lin-pool`; `lin-full-post` and `lin-ucb` are the classical ones |
 //! | nonlinear rewards, and compute for a net | `lu-gauss`, `lu-sivi` (the paper's), `neural-linear`, `bootstrap` |
-//! | exact propensities needed | `epsilon-greedy`, `boltzmann`: their choices have an exact [`Propensity`] |
+//! | a log that other policies will be evaluated on | any of these with `floor=0.1`, asked for propensities ([`Request::with_propensity`]) |
 //! | a baseline | `uniform` |
 //!
 //! [`Registry::policies`] lists all of them with every setting, its range, default and source; so does `locus policies`. A policy's text is
@@ -32,7 +32,18 @@
 //!
 //! The caller counts rounds, one for each decision, and gives the number with every [`Request`] and [`Outcome`]. So rewards may be
 //! delayed, come in batches and in any order, or be missing. Everything random in a decision follows from the seed and the round: the same
-//! request gives the same choice. Keep an outcome's parts (round, context, action) until its reward is known.
+//! request gives the same choice. Keep an outcome's parts (round, context, action) until its reward is known. [`Request`] says what the round does,
+//! and how to continue after a restart.
+//!
+//! # Masks, propensities, batches, logs
+//!
+//! [`Request::allowing`] excludes actions. [`Request::with_propensity`] makes a choice report its exact [`Propensity`], whatever the policy;
+//! [`Choose::distribution`] gives the probability of every action. The setting `floor` guarantees every allowed action a share; with the default
+//! `floor=0`, actions may have no support for off-policy evaluation.
+//!
+//! [`Choose::choose_many`] decides for many requests, [`Policy::learn_many`] learns from many outcomes and trains at most once; both are faster than one
+//! by one. [`Outcome::with_weight`] lets an outcome count several times. `docs/production.md` in the repository shows all of this, with a warm
+//! start from a log; `examples/production.rs` is a program that does it.
 //!
 //! # Threads
 //!

@@ -1,0 +1,87 @@
+//! A shop's recommendations: articles out of stock, a log of propensities, requests in batches, rewards in batches, a warm start.
+//!
+//! Run with `cargo run --release -p locus-bandits --example production`.
+
+use std::error::Error;
+
+use locus::{Outcome, PolicySpec, Propensity, Request, Seed, Shape};
+
+const SHAPE: Shape = Shape::new(3, 4);
+
+/// What is kept of a decision: enough to learn from it, and to evaluate other policies on it later.
+struct Decided {
+    round: u64,
+    visitor: Vec<f32>,
+    article: usize,
+    propensity: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // A tenth of all decisions is spread evenly over the articles in stock, so that each of them is tried for every visitor.
+    let spec: PolicySpec = "lin-full-post[floor=0.1]".parse()?;
+    let mut policy = spec.build(SHAPE, Seed::new(7))?;
+
+    // Last month's log: somebody else's rule decided. A row that stands for three equal visits has the weight 3.
+    let visitors: Vec<Vec<f32>> = (0..500).map(visitor).collect();
+    let log: Vec<Outcome<'_>> = visitors
+        .iter()
+        .zip(0..)
+        .map(|(visitor, round)| {
+            let article = round as usize % SHAPE.n_actions;
+            Outcome::new(round, visitor, article, reward(visitor, article)).with_weight(3.0)
+        })
+        .collect();
+    policy.learn_many(&log)?;
+
+    // Rounds go on after those of the log. What was learned counts: no article is forced any more.
+    let first = policy.last_round().map_or(0, |round| round + 1);
+    let in_stock = [true, true, false, true];
+    let (mut earned, mut inverse_propensities, mut n) = (0.0, 0.0, 0.0);
+    for batch in 0..200 {
+        let visitors: Vec<Vec<f32>> = (0..64).map(|place| visitor(1000 + batch * 64 + place)).collect();
+        let requests: Vec<Request<'_>> = visitors
+            .iter()
+            .zip(first + batch * 64..)
+            .map(|(visitor, round)| Request::new(round, visitor).allowing(&in_stock).with_propensity())
+            .collect();
+        let decided: Vec<Decided> = policy
+            .choose_many(&requests)?
+            .into_iter()
+            .zip(&requests)
+            .map(|(choice, request)| {
+                let Propensity::Exact(propensity) = choice.propensity else {
+                    unreachable!("it was asked for")
+                };
+                let (round, visitor) = (request.round, request.context.to_vec());
+                Decided { round, visitor, article: choice.action, propensity }
+            })
+            .collect();
+
+        // The rewards come back some time later.
+        let outcome = |decided: &Decided| reward(&decided.visitor, decided.article);
+        let outcomes: Vec<Outcome<'_>> = decided
+            .iter()
+            .map(|decided| Outcome::new(decided.round, &decided.visitor, decided.article, outcome(decided)))
+            .collect();
+        policy.learn_many(&outcomes)?;
+        for decided in &decided {
+            earned += outcome(decided);
+            // What a uniform choice among the three articles in stock would have earned.
+            inverse_propensities += outcome(decided) / decided.propensity / 3.0;
+            n += 1.0;
+        }
+    }
+    println!("a visit earned {:.3}", earned / n);
+    println!("a random article would have earned {:.3}, by inverse propensities", inverse_propensities / n);
+    Ok(())
+}
+
+fn visitor(number: u64) -> Vec<f32> {
+    let mut rng = Seed::new(1).stream("visitor", number);
+    (0..SHAPE.n_features).map(|_| rng.normal() as f32).collect()
+}
+
+/// The first three articles are liked by those who have much of one feature each, the last a little by all.
+fn reward(visitor: &[f32], article: usize) -> f64 {
+    visitor.get(article).map_or(0.2, |liking| f64::from(*liking))
+}
