@@ -92,19 +92,18 @@ impl<'a> Request<'a> {
 
     /// How many actions may be chosen, of `n_actions`.
     pub(crate) fn n_allowed(&self, n_actions: usize) -> usize {
-        self.allowed.map_or(n_actions, |allowed| allowed.iter().filter(|is_allowed| **is_allowed).count())
+        self.allowed.map_or(n_actions, |allowed| allowed.chunks(LOT).map(count).sum())
     }
 
     /// The allowed action that has so many allowed ones before it. There must be one.
     pub(crate) fn nth_allowed(&self, mut n: usize) -> usize {
         let Some(allowed) = self.allowed else { return n };
         // Whole lots are counted before one is looked into.
-        let lots = allowed.chunks(16);
-        for (lot, allowed) in lots.enumerate() {
-            let n_allowed = allowed.iter().map(|is_allowed| usize::from(*is_allowed)).sum();
+        for (lot, allowed) in allowed.chunks(LOT).enumerate() {
+            let n_allowed = count(allowed);
             if n < n_allowed {
                 let mut actions = (0..allowed.len()).filter(|&action| allowed[action]);
-                return lot * 16 + actions.nth(n).expect("as many as were counted");
+                return lot * LOT + actions.nth(n).expect("as many as were counted");
             }
             n -= n_allowed;
         }
@@ -122,6 +121,34 @@ impl<'a> Request<'a> {
         match allowed.contains(&true) {
             true => Ok(()),
             false => Err(Kind::NothingAllowed { n_actions }.into()),
+        }
+    }
+}
+
+/// Actions that are counted at once.
+const LOT: usize = 32;
+
+/// How many entries of a lot are true; in bytes, of which a vector holds many.
+fn count(lot: &[bool]) -> usize {
+    usize::from(lot.iter().fold(0, |n: u8, is_allowed| n + u8::from(*is_allowed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allowed_actions_are_counted_and_found() {
+        for n_actions in [1, 31, 32, 33, 100] {
+            let mask: Vec<bool> = (0..n_actions).map(|action| action % 3 != 1).collect();
+            let allowed: Vec<usize> = (0..n_actions).filter(|action| mask[*action]).collect();
+            let request = Request::new(0, &[]).allowing(&mask);
+            assert_eq!(request.n_allowed(n_actions), allowed.len());
+            for (n, action) in allowed.iter().enumerate() {
+                assert_eq!(request.nth_allowed(n), *action);
+            }
+            assert_eq!(Request::new(0, &[]).n_allowed(n_actions), n_actions);
+            assert_eq!(Request::new(0, &[]).nth_allowed(n_actions - 1), n_actions - 1);
         }
     }
 }
