@@ -113,8 +113,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Ask for the exact propensity of every decision: the policy computes the probability of each action and samples the action from
-    /// these. Slower. Sequences and policy seeds are the same as without, and so are the choices of policies whose propensities are
-    /// known anyway, such as uniform. A folder holds one kind of trials. `--propensities=false` overrides a suite [default: the suite's, or off]
+    /// these probabilities. Slower. Sequences and policy seeds are the same as without, and so are the choices of policies whose propensities are
+    /// known anyway, such as uniform. A folder holds trials either with or without propensities. `--propensities=false` overrides a suite [default: the suite's, or off]
     #[arg(
         long,
         value_name = "BOOL",

@@ -53,9 +53,7 @@ pub(crate) enum Kind {
         found: f64,
     },
     /// The mask of allowed actions is too short or too long.
-    #[error(
-        "the request allows or forbids {found} actions but the policy was built for {n_actions}; `allowed` has one entry for each action"
-    )]
+    #[error("the mask of allowed actions has {found} entries, expected {n_actions}, one for each action")]
     AllowedLength {
         /// Entries of the mask.
         found: usize,
@@ -78,7 +76,7 @@ pub(crate) enum Kind {
         /// The length that is needed.
         expected: usize,
     },
-    /// One of many requests or outcomes was at fault.
+    /// One of many requests or outcomes was invalid, or failed.
     #[error("{what} {index}: {cause}")]
     OneOfMany {
         /// Request or outcome.
@@ -88,14 +86,18 @@ pub(crate) enum Kind {
         /// What was wrong with it.
         cause: Error,
     },
-    /// The weight of an outcome is not a number above 0, or is too large.
-    #[error("weight is {found}, expected a number above 0, up to {most}", most = crate::Outcome::MAX_WEIGHT)]
+    /// The weight of an outcome is too small, too large or no number.
+    #[error(
+        "weight is {found}, expected a number from {least} to {most}",
+        least = crate::Outcome::MIN_WEIGHT,
+        most = crate::Outcome::MAX_WEIGHT
+    )]
     WeightOutOfRange {
         /// The weight.
         found: f64,
     },
     /// The policy cannot learn from weighted outcomes.
-    #[error("policy `{policy}` learns from outcomes of weight 1 alone, found weight {found}")]
+    #[error("policy `{policy}` does not support weights; found weight {found}, expected 1")]
     NoWeights {
         /// The policy.
         policy: String,
@@ -196,7 +198,7 @@ pub(crate) enum Kind {
         /// How many actions there are.
         n_actions: usize,
     },
-    /// A decider's probabilities are none.
+    /// A decider's probabilities are not valid.
     #[error(
         "policy `{policy}` gave action {action} the probability {found}, and all of them together {total}; expected numbers from 0 to 1 that \
          add up to 1, and 0 for actions that are not allowed"
@@ -292,10 +294,18 @@ impl Error {
         ) || self.of_one().is_some_and(Self::is_invalid_input)
     }
 
-    /// The error of the one request or outcome of many that was at fault.
+    /// The error of the one request or outcome of many that failed.
     fn of_one(&self) -> Option<&Self> {
         match &*self.0 {
             Kind::OneOfMany { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// Which of many requests or outcomes failed, from 0; `None` if the call was about one alone.
+    pub fn index(&self) -> Option<usize> {
+        match *self.0 {
+            Kind::OneOfMany { index, .. } => Some(index),
             _ => None,
         }
     }

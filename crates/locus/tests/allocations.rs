@@ -35,16 +35,21 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of 60 decisions, of 60 lessons without training, and of all rounds of training among them, with contexts of which so many
+const MASK: [bool; 5] = [true, false, true, true, false];
+
+/// Allocations of 60 decisions, each also with a mask and its propensity, of 60 lessons without training, and of all rounds of training among them, with contexts of which so many
 /// numbers are not 0.
 fn allocations(spec: &PolicySpec, n_nonzero: usize) -> [usize; 3] {
     let mut policy = spec.build(Shape::new(100, 5), Seed::new(1)).expect("a policy");
-    let mut counts = [0; 3];
+    let (mut counts, mut probabilities) = ([0; 3], [0.0; 5]);
     for round in 0..100 {
         let mut context = [0.0_f32; 100];
         (0..n_nonzero).for_each(|i| context[(round as usize + i) % 100] = 0.1 + 0.001 * round as f32);
         let before = N_ALLOCATIONS.get();
-        let action = policy.choose(Request::new(round, &context)).expect("a choice").action;
+        let request = Request::new(round, &context);
+        let action = policy.choose(request).expect("a choice").action;
+        policy.choose(request.allowing(&MASK).with_propensity()).expect("a choice");
+        policy.distribution(request, &mut probabilities).expect("probabilities");
         let chosen = N_ALLOCATIONS.get();
         let outcome = Outcome::new(round, &context, action, 1.0);
         let is_training = policy.learn(outcome).expect("a lesson").minibatches > 0;

@@ -66,10 +66,11 @@ impl Policy for Watched<'_> {
     }
 
     fn learn_many(&mut self, outcomes: &[Outcome<'_>]) -> Result<FitReport, locus::Error> {
-        // Looks are taken between outcomes.
-        let mut report = FitReport::default();
-        for outcome in outcomes {
-            report = self.learn(*outcome)?;
+        let report = self.policy.learn_many(outcomes)?;
+        let before = self.n_learned;
+        self.n_learned += outcomes.len();
+        if before / self.every != self.n_learned / self.every || self.n_learned == self.steps {
+            (self.look)(self.n_learned, &*self.policy)?;
         }
         Ok(report)
     }

@@ -302,6 +302,11 @@ fn extremes_neither_panic_nor_act_on_nan(subject: &Subject<'_>) {
             let context: Vec<f32> =
                 (0..shape.n_features).map(|i| features[(number * 7 + i * i) % features.len()]).collect();
             let request = Request::new(number as u64, &context);
+            let asked = policy.choose(request.with_propensity()).map(|_| ());
+            let many = policy.choose_many(&[request, request.with_propensity()]).map(|_| ());
+            for error in [asked, many].into_iter().filter_map(Result::err) {
+                assert!(error.is_numeric(), "{spec}: {error}");
+            }
             let action = match policy.choose(request) {
                 Ok(choice) => choice.action,
                 Err(error) => {
@@ -363,8 +368,8 @@ fn allowed_actions_are_obeyed_and_all_of_them_change_nothing(subject: &Subject<'
     let (before, context) = (policy.save(), round(0).0);
     let mut probabilities = [0.0; SHAPE.n_actions];
     let bad: [(&[bool], &str); 3] = [
-        (&[true; 2], "the request allows or forbids 2 actions but the policy was built for 3"),
-        (&[true; 4], "the request allows or forbids 4 actions but the policy was built for 3"),
+        (&[true; 2], "the mask of allowed actions has 2 entries, expected 3, one for each action"),
+        (&[true; 4], "the mask of allowed actions has 4 entries, expected 3, one for each action"),
         (&[false; 3], "the request allows none of the 3 actions"),
     ];
     for (mask, message) in bad {
@@ -408,7 +413,7 @@ fn with_setting(spec: &PolicySpec, key: &str, value: f64) -> String {
 
 /// `n` decisions after the initial pulls, with and without a mask, each in a round and a context of its own:
 ///
-/// - The probabilities of a decision are some, and the propensity that it reports is the one of its action.
+/// - The probabilities of a decision are valid, and the propensity that it reports is the one of its action.
 /// - With a floor, no allowed action has less than its share of it, and the inverse-propensity estimate of the constant 1 for the uniform
 ///   target policy over the allowed actions is 1, within 4 standard errors.
 /// - Each action is chosen as often as its probabilities say, and 1/p over the choices with p ≥ 0.02 adds up to the number of actions
@@ -548,7 +553,7 @@ fn counts_of_what_was_learned_are_kept(subject: &Subject<'_>) {
         error.is_invalid_input() && error.to_string().starts_with("outcome 1: action is 3"),
         "{spec}: {error}"
     );
-    for weight in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e7] {
+    for weight in [0.0, -1.0, 1e-7, f64::NAN, f64::INFINITY, 1e7] {
         let error = policy.learn(outcomes[0].with_weight(weight)).unwrap_err();
         assert!(error.is_invalid_input(), "{spec}: weight {weight}: {error}");
     }

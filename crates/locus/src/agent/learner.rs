@@ -25,7 +25,8 @@ pub trait Decider: Clone + Send + Sync + 'static {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown>;
 
-    /// Whether [`Decider::draw`] gives rewards. A decider without a reward model never draws.
+    /// Whether [`Decider::draw`] gives rewards. A decider without a reward model must override [`Decider::choose`] and
+    /// [`Decider::distribution`], whose defaults draw.
     const HAS_REWARDS: bool = true;
 
     /// Whether every choice knows its exact propensity without being asked, because it follows a rule other than Thompson sampling.
@@ -88,7 +89,7 @@ pub trait Decider: Clone + Send + Sync + 'static {
         })
     }
 
-    /// Decides for many requests, each with its own random numbers. **Samples.** Fails with the index of a request that is at fault.
+    /// Decides for many requests, each with its own random numbers. **Samples.** Fails with the index of a request that failed.
     ///
     /// A choice must not depend on the other requests. The default decides one by one. The policy around it asks for at most 256 at once.
     fn choose_many(
@@ -103,7 +104,7 @@ pub trait Decider: Clone + Send + Sync + 'static {
     }
 
     /// Fills in the probabilities of many requests, those of a request side by side. **Samples.** Fails with the index of a request
-    /// that is at fault. The default does so one by one.
+    /// that failed. The default does so one by one.
     fn distribution_many(
         &self,
         requests: &[Request<'_>],
@@ -167,7 +168,7 @@ pub(crate) fn win_shares(
 }
 
 /// Takes for each request the allowed action of the highest reward. `draw` fills in the rewards of one draw for each context, those of a
-/// context side by side; if it fails, the request at fault is the first with a reward that is not finite.
+/// context side by side; if it fails, the request that failed is the first with a reward that is not finite.
 pub(crate) fn choose_by_draws(
     requests: &[Request<'_>],
     n_actions: usize,

@@ -49,6 +49,8 @@ pub trait Choose: Send + Sync {
     /// propensity is exact even where a probability only approximates how often a posterior sample favors the action. The same round
     /// gives the same probabilities and the same action.
     ///
+    /// `probabilities` has one place for each action; [`Request::with_propensity`] makes no difference here.
+    ///
     /// With the default setting `floor=0` an action may have the probability 0, and offline evaluation cannot tell how good it is. Set
     /// `floor=0.1` to spread a tenth of the probability evenly over the allowed actions, in every decision.
     fn distribution(&self, request: Request<'_>, probabilities: &mut [f64]) -> Result<(), Error>;
@@ -56,17 +58,17 @@ pub trait Choose: Send + Sync {
     /// Decides for many requests, in their order. Allocates.
     ///
     /// Faster than one by one: linear policies share the pass over their factors, nets the product with their weights. A request's
-    /// choice does not depend on the others. Linear policies choose as [`Choose::choose`] does, to the bit; nets round differently, by about 1e-7
-    /// of a reward.
+    /// choice does not depend on the others. Linear policies choose as [`Choose::choose`] does, to the bit. The rewards that nets draw differ by
+    /// rounding, by less than 1e-5 of their size.
     ///
-    /// Fails if a request is at fault, and says which.
+    /// Fails if a request is invalid or cannot be decided; [`Error::index`] says which.
     fn choose_many(&self, requests: &[Request<'_>]) -> Result<Vec<Choice>, Error> {
         let mut choices = vec![Choice::new(0); requests.len()];
         self.choose_into(requests, &mut choices)?;
         Ok(choices)
     }
 
-    /// The same into a slice, which must have one place for each request.
+    /// The same into a slice, which must have one place for each request. After an error its contents are unspecified.
     fn choose_into(&self, requests: &[Request<'_>], choices: &mut [Choice]) -> Result<(), Error> {
         check_length("choices", choices.len(), requests.len())?;
         for (index, (request, choice)) in requests.iter().zip(choices).enumerate() {
@@ -75,7 +77,8 @@ pub trait Choose: Send + Sync {
         Ok(())
     }
 
-    /// Fills in the probabilities of many requests, those of a request side by side. Allocates.
+    /// Fills in the probabilities of many requests, those of a request side by side: one place for each action of each request. Allocates. After an
+    /// error the contents are unspecified; [`Error::index`] says which request failed.
     fn distribution_many(&self, requests: &[Request<'_>], probabilities: &mut [f64]) -> Result<(), Error> {
         let n_actions = self.shape().n_actions;
         check_length("probabilities", probabilities.len(), requests.len() * n_actions)?;
@@ -110,7 +113,7 @@ pub trait Policy: Choose {
     /// Use it for logs and for rewards that come in batches. It is faster than one by one, and gives linear policies what one by one
     /// gives, up to rounding; a policy that trains on schedule trains once where it would have trained several times.
     ///
-    /// If one outcome is at fault, nothing is learned and the error says which.
+    /// If one outcome is invalid, nothing is learned and [`Error::index`] says which.
     fn learn_many(&mut self, outcomes: &[Outcome<'_>]) -> Result<FitReport, Error>;
 
     /// How many outcomes were learned.

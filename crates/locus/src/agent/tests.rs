@@ -155,3 +155,65 @@ fn nets_have_in_batches_the_probabilities_that_they_have_alone() {
         }
     }
 }
+
+/// A context so large that its reward overflows fails alone, and is named in a batch of others that are sound.
+#[test]
+fn what_overflows_in_a_batch_is_named() {
+    let shape = Shape::new(21, 4);
+    for spec in specs() {
+        let policy = trained(&spec, shape, 110);
+        let huge = vec![3e38; 21];
+        let asked = Asked::new(shape, 20);
+        for place in [0, 7, 19] {
+            let mut requests = asked.requests();
+            requests[place] = Request::new(requests[place].round, &huge);
+            let alone = policy.choose(requests[place]);
+            match policy.choose_many(&requests) {
+                Ok(_) => assert!(alone.is_ok(), "{spec}: {alone:?}"),
+                Err(error) => {
+                    assert!(error.is_numeric() && alone.is_err(), "{spec}: {error}");
+                    assert_eq!(error.index(), Some(place), "{spec}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_floor_of_1_is_uniform() {
+    let policy = trained(&"lin-full-post[floor=1]".parse().unwrap(), Shape::new(3, 4), 50);
+    let mut probabilities = [0.0; 4];
+    let request = Request::new(100, &[1.0, 2.0, 3.0]).allowing(&[true, true, false, true]);
+    policy.distribution(request, &mut probabilities).unwrap();
+    assert!(probabilities.iter().zip([1.0, 1.0, 0.0, 1.0]).all(|(p, share)| (p - share / 3.0).abs() < 1e-15));
+}
+
+/// Enough actions that a lot is one request, and that a scan for each of them would take minutes.
+#[test]
+fn many_actions_are_decided_among_in_a_time_that_grows_with_their_number() {
+    let shape = Shape::new(2, 200_000);
+    let mut policy =
+        "lin-full-post[initial_pulls=0]".parse::<PolicySpec>().unwrap().build(shape, Seed::new(1)).unwrap();
+    policy.learn(Outcome::new(0, &[1.0, 0.5], 7, 30.0)).unwrap();
+    let requests = [Request::new(1, &[1.0, 0.5]).with_propensity(), Request::new(2, &[1.0, 0.4])];
+    let choices = policy.choose_many(&requests).unwrap();
+    for (request, choice) in requests.iter().zip(choices) {
+        assert_eq!(policy.choose(*request).unwrap(), choice);
+    }
+}
+
+/// Its file did not tell them, and later outcomes cannot either.
+#[test]
+fn rounds_learned_before_format_2_stay_unknown() {
+    let file = include_bytes!("../../tests/saved/format-1-lin-full-post.locus");
+    let mut policy = crate::load(file).unwrap();
+    assert_eq!((policy.n_observed(), policy.last_round()), (30, None));
+    let context = vec![0.5; policy.shape().n_features];
+    policy.learn(Outcome::new(3, &context, 0, 1.0)).unwrap();
+    let loaded = crate::load(&policy.save()).unwrap();
+    assert_eq!((loaded.n_observed(), loaded.last_round()), (31, None));
+    let mut policy =
+        "lin-full-post".parse::<PolicySpec>().unwrap().build(Shape::new(1, 2), Seed::new(1)).unwrap();
+    policy.learn(Outcome::new(u64::MAX, &[1.0], 0, 1.0)).unwrap();
+    assert_eq!(crate::load(&policy.save()).unwrap().last_round(), Some(u64::MAX));
+}

@@ -9,7 +9,7 @@ use super::learner::{Breakdown, Decider, Learner, pick};
 use super::plan::{Plan, Training};
 use super::{Choose, FitReport, Policy, Replay, Scratch, check_length, check_reward};
 use crate::error::Kind;
-use crate::registry::save::{self, Decoder};
+use crate::registry::save::{self, Decoder, Encoder};
 use crate::registry::settings::InitialOrder;
 use crate::registry::{Identity, begin_save};
 use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Shape};
@@ -21,8 +21,18 @@ pub(crate) struct Agent<L: Learner> {
     learner: L,
     training: Option<(Training, Replay)>,
     n_observed: u64,
-    last_round: Option<u64>,
+    last_round: LastRound,
     pulls: Arc<Pulls>,
+}
+
+/// The highest round among the outcomes learned.
+#[derive(Clone, Copy, Debug)]
+enum LastRound {
+    /// Nothing was learned.
+    None,
+    Known(u64),
+    /// What was learned before the policy was saved in format 1 did not leave its rounds.
+    Unknown,
 }
 
 /// What never changes about a policy.
@@ -54,6 +64,27 @@ impl Pulls {
     }
 }
 
+impl LastRound {
+    fn encode(self, encoder: &mut Encoder) {
+        let (kind, round) = match self {
+            Self::None => (0, 0),
+            Self::Known(round) => (1, round),
+            Self::Unknown => (2, 0),
+        };
+        encoder.u64(kind);
+        encoder.u64(round);
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        match (decoder.u64()?, decoder.u64()?) {
+            (0, 0) => Ok(Self::None),
+            (1, round) => Ok(Self::Known(round)),
+            (2, 0) => Ok(Self::Unknown),
+            (kind, _) => Err(decoder.damaged(format!("its highest round is of kind {kind}"))),
+        }
+    }
+}
+
 impl<L: Learner> Agent<L> {
     pub(crate) fn new(config: &L::Config, identity: Identity) -> Result<Self, Error> {
         identity.shape.check()?;
@@ -66,7 +97,7 @@ impl<L: Learner> Agent<L> {
         let pulls = Arc::new(Pulls(vec![0.0; identity.shape.n_actions]));
         let name = identity.spec.to_string();
         let frame = Arc::new(Frame { identity, name, plan });
-        Ok(Self { frame, learner, training, n_observed: 0, last_round: None, pulls })
+        Ok(Self { frame, learner, training, n_observed: 0, last_round: LastRound::None, pulls })
     }
 
     /// The learner, to look into.
@@ -94,9 +125,10 @@ impl<L: Learner> Agent<L> {
         // In format 1, `uniform` had no numbers of its own.
         let n_observed = if body.format() == 1 && body.remaining() == 0 { 0 } else { body.u64()? };
         // Without counts the rounds alone end the initial pulls, as they did when format 1 was written.
-        let (mut last_round, mut pulls) = (None, Vec::new());
+        let mut last_round = if n_observed == 0 { LastRound::None } else { LastRound::Unknown };
+        let mut pulls = Vec::new();
         if body.format() > 1 {
-            last_round = body.u64()?.checked_sub(1);
+            last_round = LastRound::decode(body)?;
             if body.remaining() / size_of::<f64>() < shape.n_actions {
                 return Err(body.damaged("its counts of actions are cut short"));
             }
@@ -129,8 +161,12 @@ impl<L: Learner> Agent<L> {
 
     /// Counts an outcome that the learner took in, and keeps it for training. Whether training is due.
     fn count(&mut self, outcome: &Outcome<'_>) -> bool {
-        self.n_observed += 1;
-        self.last_round = self.last_round.max(Some(outcome.round));
+        self.n_observed = self.n_observed.saturating_add(1);
+        self.last_round = match self.last_round {
+            LastRound::None => LastRound::Known(outcome.round),
+            LastRound::Known(round) => LastRound::Known(round.max(outcome.round)),
+            LastRound::Unknown => LastRound::Unknown,
+        };
         Pulls::count(&mut self.pulls, outcome, self.frame.plan.agent.initial_pulls);
         let Some((training, replay)) = &mut self.training else { return false };
         replay.push(outcome);
@@ -272,7 +308,7 @@ impl Frame {
         true
     }
 
-    /// Fails unless a decider's probabilities are some.
+    /// Fails unless a decider's probabilities are valid.
     fn check_distribution(&self, request: &Request<'_>, probabilities: &[f64]) -> Result<(), Error> {
         let total: f64 = probabilities.iter().sum();
         let is_possible = |action: usize| {
@@ -323,10 +359,11 @@ impl Frame {
     ) -> Result<(), Error> {
         check_length("choices", choices.len(), requests.len())?;
         self.check_all(requests)?;
-        let lots = requests.chunks(BATCH).zip(choices.chunks_mut(BATCH));
+        let lot_len = lot_len(self.shape().n_actions);
+        let lots = requests.chunks(lot_len).zip(choices.chunks_mut(lot_len));
         for (lot, (requests, choices)) in lots.enumerate() {
             self.choose_lot(decider, pulls, requests, choices)
-                .map_err(|(index, error)| error.of_request(lot * BATCH + index))?;
+                .map_err(|(index, error)| error.of_request(lot * lot_len + index))?;
         }
         Ok(())
     }
@@ -381,7 +418,8 @@ impl Frame {
         let n_actions = self.shape().n_actions;
         check_length("probabilities", probabilities.len(), requests.len() * n_actions)?;
         self.check_all(requests)?;
-        let lots = requests.chunks(BATCH).zip(probabilities.chunks_mut(BATCH * n_actions));
+        let lot_len = lot_len(n_actions);
+        let lots = requests.chunks(lot_len).zip(probabilities.chunks_mut(lot_len * n_actions));
         for (lot, (requests, probabilities)) in lots.enumerate() {
             let mut by_model = Batch::default();
             for (index, request) in requests.iter().enumerate() {
@@ -397,7 +435,7 @@ impl Frame {
             }
             let found = self
                 .distribution_of_batch(decider, &mut by_model)
-                .map_err(|(index, error)| error.of_request(lot * BATCH + index))?;
+                .map_err(|(index, error)| error.of_request(lot * lot_len + index))?;
             for (&index, found) in by_model.indices.iter().zip(found.chunks_exact(n_actions)) {
                 probabilities[index * n_actions..][..n_actions].copy_from_slice(found);
             }
@@ -459,8 +497,12 @@ impl Frame {
     }
 }
 
-/// How many requests a decider is given at once, so that what it computes for them stays in the cache.
+/// How many requests a decider is given at most at once: fewer where there are many actions, so that what it computes for them stays small.
 const BATCH: usize = 256;
+
+fn lot_len(n_actions: usize) -> usize {
+    ((1 << 17) / n_actions).clamp(1, BATCH)
+}
 
 /// Requests that are decided together, where they stood, and where the random numbers of each come from.
 #[derive(Default)]
@@ -574,7 +616,10 @@ impl<L: Learner> Policy for Agent<L> {
     }
 
     fn last_round(&self) -> Option<u64> {
-        self.last_round
+        match self.last_round {
+            LastRound::Known(round) => Some(round),
+            LastRound::None | LastRound::Unknown => None,
+        }
     }
 
     fn snapshot(&self) -> Arc<dyn Choose> {
@@ -585,8 +630,7 @@ impl<L: Learner> Policy for Agent<L> {
     fn save(&self) -> Vec<u8> {
         let mut body = begin_save(&self.frame.identity);
         body.u64(self.n_observed);
-        // 0 for none; no policy lives to the last of all rounds.
-        body.u64(self.last_round.map_or(0, |round| round.saturating_add(1)));
+        self.last_round.encode(&mut body);
         body.f64s(&self.pulls.0);
         self.learner.encode(&mut body);
         if let Some((_, replay)) = &self.training {

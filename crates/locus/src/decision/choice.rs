@@ -33,7 +33,7 @@ impl Choice {
 pub enum Propensity {
     /// The action was drawn with this probability.
     Exact(f64),
-    /// Unknown: the action won a posterior sample, and nobody asked how often it would. Ask with
+    /// Unknown: the action had the highest reward of a posterior sample, and its probability was not requested with
     /// [`Request::with_propensity`](crate::Request::with_propensity).
     Unknown,
 }

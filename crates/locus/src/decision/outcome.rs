@@ -25,20 +25,22 @@ impl<'a> Outcome<'a> {
         Self { round, context, action, reward, weight: 1.0 }
     }
 
-    /// The same outcome, counted `weight` times: a number above 0, not necessarily whole.
+    /// The same outcome, counted `weight` times: a number from 1e-6 to 1e6, not necessarily whole.
     ///
-    /// Use it for rows that stand for several events, or for inverse propensities in a log of another policy's decisions.
+    /// Use it for rows that stand for several events. Weights count as observations: they narrow posteriors, end initial pulls and decay
+    /// exploration. So divide other weights, such as inverse propensities, by their mean.
     #[must_use]
     pub const fn with_weight(self, weight: f64) -> Self {
         Self { weight, ..self }
     }
 
-    /// The largest weight.
+    /// The smallest and the largest weight. Far smaller ones would underflow in nets.
+    pub(crate) const MIN_WEIGHT: f64 = 1e-6;
     pub(crate) const MAX_WEIGHT: f64 = 1e6;
 
     /// Whether an outcome can have this weight.
     pub(crate) fn is_weight(weight: f64) -> bool {
-        weight > 0.0 && weight <= Self::MAX_WEIGHT
+        (Self::MIN_WEIGHT..=Self::MAX_WEIGHT).contains(&weight)
     }
 
     /// Fails unless a policy of this shape can learn from it.

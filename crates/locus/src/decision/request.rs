@@ -64,7 +64,7 @@ impl<'a> Request<'a> {
         Self { wants_propensity: true, ..self }
     }
 
-    /// Whether an action may be chosen.
+    /// Whether an action may be chosen. Panics if the mask has no entry for it.
     pub fn allows(&self, action: usize) -> bool {
         self.allowed.is_none_or(|allowed| allowed[action])
     }
@@ -75,7 +75,7 @@ impl<'a> Request<'a> {
     ///
     /// # Panics
     ///
-    /// If no action is allowed.
+    /// If no action is allowed, or the mask has fewer entries than `rewards`.
     pub fn highest(&self, rewards: &[f64]) -> Result<usize, Breakdown> {
         let mut best: Option<usize> = None;
         for (action, &reward) in rewards.iter().enumerate() {

@@ -300,8 +300,8 @@ config! {
         initial_pulls: u32 = 2, Range::within(0.0, 1000.0), "benchmark";
         /// In which order actions are tried: one after another, or drawn uniformly among those that still have to be tried
         initial: InitialOrder = InitialOrder::RoundRobin, Range::ANY, "benchmark";
-        /// The share of every decision's probability that is spread evenly over the allowed actions; 0 leaves actions that offline evaluation cannot assess
-        floor: f64 = 0.0, Range::within(0.0, 1.0), "benchmark";
+        /// The share of every decision's probability that is spread evenly over the allowed actions; with 0, some actions may never be chosen, and a log cannot be used to evaluate them
+        floor: f64 = 0.0, Range::within(0.0, 1.0), "our choice";
     }
 }
 

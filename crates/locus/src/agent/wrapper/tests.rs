@@ -3,7 +3,6 @@
 use super::*;
 use crate::agent::highest;
 use crate::registry::Definition;
-use crate::registry::save::Encoder;
 use crate::registry::settings::{AgentConfig, config};
 use crate::{Rng, Seed};
 
@@ -126,20 +125,6 @@ fn trains_on_schedule_on_the_last_observations() {
     assert_eq!(minibatches, [0, 0, 1, 0, 0, 1, 0]);
     assert_eq!(policy.learner().fits, [vec![1.0, 2.0, 3.0], vec![3.0, 4.0, 5.0, 6.0]]);
     assert_eq!(policy.learner().observed.len(), 7);
-}
-
-/// Training falls due after the third and the sixth of seven outcomes; it comes once, after the last, and all of them are counted.
-#[test]
-fn many_outcomes_train_once_and_are_all_counted() {
-    let mut policy = notes(NotesConfig::default());
-    let outcomes: Vec<Outcome<'_>> = (1..=7).map(outcome).collect();
-    assert_eq!(policy.learn_many(&outcomes).unwrap().minibatches, 1);
-    assert_eq!(policy.learner().fits, [vec![4.0, 5.0, 6.0, 7.0]]);
-    assert_eq!((policy.n_observed(), policy.last_round()), (7, Some(7)));
-    assert_eq!(policy.learn_many(&outcomes[..1]).unwrap(), FitReport::default());
-    assert_eq!(policy.learn_many(&[]).unwrap(), FitReport::default());
-    assert_eq!(policy.learn(outcome(9)).unwrap().minibatches, 1, "the ninth outcome");
-    assert_eq!(policy.learner().observed.len(), 9);
 }
 
 #[test]

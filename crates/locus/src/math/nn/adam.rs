@@ -30,7 +30,7 @@ impl Adam {
 
     /// Moves the parameters against their gradients, and sets the gradients to 0.
     pub fn step(&mut self, parameters: &mut [f32], gradients: &mut [f32]) {
-        self.n_steps += 1;
+        self.n_steps = self.n_steps.saturating_add(1);
         let power = |beta: f32| 1.0 - libm::pow(f64::from(beta), self.n_steps as f64);
         // Both corrections are put into the rate and ε, so that the loop has none.
         let root = power(BETA_2).sqrt();

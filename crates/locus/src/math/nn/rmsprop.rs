@@ -34,7 +34,7 @@ impl RmsProp {
 
     /// Moves the parameters against their gradients, and sets the gradients to 0.
     pub fn step(&mut self, parameters: &mut [f32], gradients: &mut [f32], learning_rate: f32) {
-        self.n_steps += 1;
+        self.n_steps = self.n_steps.saturating_add(1);
         update(parameters, gradients, &mut self.squares, learning_rate, self.decay, self.epsilon);
     }
 }

@@ -4,7 +4,7 @@
 //! requests can share that pass. So all requests advance together: each names the action whose leverage it needs next, and requests
 //! that name the same action are served in one pass.
 
-use super::heads::{LinearHeads, first_highest};
+use super::heads::{LinearHeads, first_highest, order_by_ceiling};
 use crate::Request;
 use crate::agent::{Breakdown, Scratch, check_reward};
 use crate::math::linear::{LanesWork, in_lanes};
@@ -27,12 +27,20 @@ pub(crate) struct BatchWork {
     ceilings: Vec<f64>,
     best: Vec<(usize, f64)>,
     races: Vec<Race>,
+    orders: Vec<Order>,
     /// Requests that are not decided yet.
     waiting: Vec<usize>,
     /// The requests that wait for each action's leverage.
     by_action: Vec<Vec<usize>>,
     lanes: LanesWork,
     leverages: Vec<f64>,
+}
+
+/// In which order a request looks at actions, and how far it is.
+#[derive(Debug, Default)]
+struct Order {
+    actions: Vec<u32>,
+    next: usize,
 }
 
 /// What asks for leverages until it knows enough.
@@ -113,11 +121,27 @@ impl LinearHeads {
     ) -> Result<(), (usize, Breakdown)> {
         let reach = |spread: f64, widest: f64| Race::reach(spread * widest);
         self.begin(rows, work, predict, spread, reach)?;
-        let BatchWork { deviations, means, ceilings, races, waiting, by_action, lanes, leverages, .. } = work;
+        let BatchWork {
+            deviations,
+            means,
+            ceilings,
+            races,
+            orders,
+            waiting,
+            by_action,
+            lanes,
+            leverages,
+            ..
+        } = work;
         races.resize_with(rows.requests.len().max(races.len()), Race::default);
         races.iter_mut().for_each(Race::clear);
         let n_actions = self.n_actions();
-        let mut seek = SeekWins { n_actions, spreads: deviations, means, ceilings, races };
+        orders.resize_with(rows.requests.len().max(orders.len()), Order::default);
+        for (order, ceilings) in orders.iter_mut().zip(ceilings.chunks_exact(n_actions)) {
+            order_by_ceiling(ceilings, &mut order.actions);
+            order.next = 0;
+        }
+        let mut seek = SeekWins { n_actions, spreads: deviations, means, ceilings, races, orders };
         self.serve(rows, &mut seek, (waiting, by_action, lanes, leverages))?;
         for (race, probabilities) in seek.races.iter_mut().zip(probabilities.chunks_exact_mut(n_actions)) {
             race.finish(probabilities);
@@ -171,20 +195,27 @@ impl LinearHeads {
         waiting.clear();
         waiting.extend(0..rows.requests.len());
         by_action.resize_with(self.n_actions().max(by_action.len()), Vec::new);
+        // Lists may be left over from a batch that failed.
+        by_action.iter_mut().for_each(Vec::clear);
+        let mut asked = Vec::new();
         while !waiting.is_empty() {
-            by_action.iter_mut().for_each(Vec::clear);
             waiting.retain(|&row| match seek.next(row) {
                 Some(action) => {
+                    if by_action[action].is_empty() {
+                        asked.push(action);
+                    }
                     by_action[action].push(row);
                     true
                 }
                 None => false,
             });
-            for (action, asking) in by_action.iter().enumerate().filter(|(_, asking)| !asking.is_empty()) {
+            for action in asked.drain(..) {
+                let asking = &mut by_action[action];
                 self.posterior(action).leverages(rows.features, asking, work, leverages);
                 for (&row, &leverage) in asking.iter().zip(&*leverages) {
                     seek.take(row, action, leverage).map_err(|breakdown| (row, breakdown))?;
                 }
+                asking.clear();
             }
         }
         Ok(())
@@ -232,15 +263,17 @@ struct SeekWins<'a> {
     n_actions: usize,
     spreads: &'a [f64],
     means: &'a [f64],
-    ceilings: &'a mut [f64],
+    ceilings: &'a [f64],
     races: &'a mut [Race],
+    orders: &'a mut [Order],
 }
 
 impl Seek for SeekWins<'_> {
     fn next(&mut self, row: usize) -> Option<usize> {
-        let ceilings = &self.ceilings[row * self.n_actions..][..self.n_actions];
-        let next = first_highest(ceilings);
-        (ceilings[next] != f64::NEG_INFINITY && ceilings[next] >= self.races[row].start()).then_some(next)
+        let Order { actions, next } = &mut self.orders[row];
+        let action = *actions.get(*next)? as usize;
+        *next += 1;
+        (self.ceilings[row * self.n_actions + action] >= self.races[row].start()).then_some(action)
     }
 
     fn take(&mut self, row: usize, action: usize, leverage: f64) -> Result<(), Breakdown> {
@@ -248,7 +281,6 @@ impl Seek for SeekWins<'_> {
         let std = self.spreads[place] * leverage.sqrt();
         check_reward(action, std)?;
         self.races[row].enter(action, self.means[place], std);
-        self.ceilings[place] = f64::NEG_INFINITY;
         Ok(())
     }
 }

@@ -228,7 +228,8 @@ impl LinearHeads {
         spread: impl FnOnce(&mut [f64]) -> Result<(), Breakdown>,
     ) -> Result<(), Breakdown> {
         let n_actions = self.actions.len();
-        let mut race = std::mem::take::<Race>(scratch.work());
+        let mut wins = std::mem::take::<WinsWork>(scratch.work());
+        let WinsWork { race, order } = &mut wins;
         race.clear();
         let [work, spreads, means, ceilings] = scratch.doubles([self.dim, n_actions, n_actions, n_actions]);
         spread(spreads)?;
@@ -242,18 +243,17 @@ impl LinearHeads {
             ceilings[action] = means[action] + Race::reach(spreads[action] * widest);
             check_reward(action, ceilings[action])?;
         }
-        for _ in 0..n_actions {
-            let next = first_highest(ceilings);
-            if ceilings[next] < race.start() || ceilings[next] == f64::NEG_INFINITY {
+        order_by_ceiling(ceilings, order);
+        for action in order.iter().map(|&action| action as usize) {
+            if ceilings[action] < race.start() {
                 break;
             }
-            let std = spreads[next] * self.actions[next].leverage(features, work).sqrt();
-            check_reward(next, std)?;
-            race.enter(next, means[next], std);
-            ceilings[next] = f64::NEG_INFINITY;
+            let std = spreads[action] * self.actions[action].leverage(features, work).sqrt();
+            check_reward(action, std)?;
+            race.enter(action, means[action], std);
         }
         race.finish(probabilities);
-        *scratch.work() = race;
+        *scratch.work() = wins;
         Ok(())
     }
 
@@ -427,6 +427,22 @@ pub(crate) fn with_intercept(context: &[f32], features: &mut [f64]) {
     for (feature, &value) in features.iter_mut().zip(context) {
         *feature = f64::from(value);
     }
+}
+
+/// Room to find out how probably each action wins.
+#[derive(Debug, Default)]
+struct WinsWork {
+    race: Race,
+    order: Vec<u32>,
+}
+
+/// Actions that could reach anything, the one that could reach highest first.
+pub(super) fn order_by_ceiling(ceilings: &[f64], order: &mut Vec<u32>) {
+    order.clear();
+    order.extend((0..ceilings.len() as u32).filter(|&action| ceilings[action as usize] != f64::NEG_INFINITY));
+    order.sort_unstable_by(|&one, &other| {
+        ceilings[other as usize].total_cmp(&ceilings[one as usize]).then(one.cmp(&other))
+    });
 }
 
 /// Where the highest of these numbers is, the first of several; none of them is NaN.

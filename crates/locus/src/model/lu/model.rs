@@ -420,7 +420,7 @@ impl<C: LuConfig> Learner for Lu<C> {
             interventions += parts.apply_floor(parameters);
         }
         parts.check_optimizer(parameters, &self.optimizer)?;
-        self.n_fits += 1;
+        self.n_fits = self.n_fits.saturating_add(1);
         self.work = Cache(Some(work));
         Ok(FitReport { interventions, ..FitReport::new(minibatches, total / f64::from(minibatches)) })
     }

@@ -52,8 +52,12 @@ impl Evidence {
         if weight == 1.0 || self.discount == 1.0 {
             return (self.discount, 1.0);
         }
-        let power = libm::pow(self.discount, weight);
-        (power, (1.0 - power) / (weight * (1.0 - self.discount)))
+        if self.discount == 0.0 {
+            return (0.0, 1.0 / weight);
+        }
+        // Without cancellation where the weight is small.
+        let fading = -libm::expm1(weight * libm::log(self.discount));
+        (1.0 - fading, fading / (weight * (1.0 - self.discount)))
     }
 
     /// How probable each expert is.

@@ -200,7 +200,7 @@ impl Flow {
             };
             is_finite &= rest == 0.0;
         }
-        particles.n_steps += 1;
+        particles.n_steps = particles.n_steps.saturating_add(1);
         is_finite
     }
 }
