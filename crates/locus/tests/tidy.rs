@@ -156,21 +156,39 @@ fn the_list_of_public_items_is_whole() {
     assert!(listed.len() <= 45, "{} public items", listed.len());
 }
 
+/// The anchors of a page's headings: lower case, spaces as dashes, without punctuation.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |heading: &str| {
+        let words = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        words.chars().filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter)).collect()
+    };
+    headings.map(anchor).collect()
+}
+
 #[test]
 fn every_relative_link_leads_somewhere() {
-    for document in [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "docs/paper.md",
-        "docs/results.md",
-        "docs/data.md",
-    ] {
-        let text = read(document);
-        let folder = root().join(document).parent().expect("a folder").to_owned();
+    let docs = std::fs::read_dir(root().join("docs")).expect("the documents").filter_map(|entry| {
+        let name = entry.expect("a document").file_name().into_string().expect("a plain name");
+        name.ends_with(".md").then(|| format!("docs/{name}"))
+    });
+    let pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned);
+    for document in pages.into_iter().chain(docs) {
+        let text = read(&document);
+        let folder = root().join(&document).parent().expect("a folder").to_owned();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            if !link.starts_with("http") && !link.starts_with('#') {
-                assert!(folder.join(link).exists(), "{document} links to {link}, which does not exist");
+            if link.starts_with("http") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { root().join(&document) } else { folder.join(path) };
+            assert!(target.exists(), "{document} links to {link}, which does not exist");
+            if !anchor.is_empty() {
+                let page = std::fs::read_to_string(&target).expect("a page");
+                assert!(
+                    anchors(&page).contains(&anchor.to_owned()),
+                    "{document} links to {link}: no such heading"
+                );
             }
         }
     }
