@@ -3,7 +3,7 @@
 //! Bounds on Kolmogorov's statistic fail by chance once in 10 000 seeds, those of five standard errors once in a million,
 //! each; seeds are fixed.
 
-use super::{ablated_gauss, exact, parameters, small_gauss, work};
+use super::{ablated_gauss, ablated_sivi, exact, parameters, small_gauss, small_sivi, work};
 use crate::math::nn::Normals;
 use crate::math::nn::gradient_check::random;
 use crate::model::lu::config::{LuGaussConfig, LuSharedConfig, LuSiviConfig};
@@ -326,4 +326,42 @@ fn low_rank_noise_has_the_same_expected_gradient() {
     assert!(n_clear > own_weights.len() / 4, "only {n_clear} of the noise's weights have a clear gradient");
     // The differences are 1 standard error in the mean square; many small biases would show here.
     assert!(squares < 1.6 * plain.len() as f64, "{squares} in {} numbers", plain.len());
+}
+
+/// Many draws for one context are those of as many equal contexts with the same noise: what they share is only computed once.
+#[test]
+fn many_draws_for_one_context_are_those_of_equal_contexts() {
+    fn check<Q: Latent>(config: &Q::Config, shared: crate::model::lu::config::Shared) {
+        let shape = Shape::new(6, 3);
+        let parts: Parts<Q> = Parts::new(config, shared, shape);
+        let parameters = parameters(&parts, &mut stream(40));
+        let context = random(shape.n_features, &mut stream(41));
+        for n in [1, 2, 16, 37, 128] {
+            // A single column is a plain vector elsewhere; here it is padded like any other number.
+            let mut equal = work(&parts, n.max(2), &mut stream(42), |_| context.clone());
+            equal.batch.inputs.reshape_padded(shape.n_features + parts.shared.latent_dim, n);
+            for (feature, value) in context.iter().enumerate() {
+                equal.batch.inputs.line_mut(feature).fill(*value);
+            }
+            parts.forward(&parameters, &mut Normals::new(&mut stream(43)), &mut equal);
+            let mut shared = Work::default();
+            parts.forward_many(&parameters, &context, n, &mut Normals::new(&mut stream(43)), &mut shared);
+            for action in 0..shape.n_actions {
+                let lines = [&equal, &shared].map(|work| work.decoder.output().line(action));
+                assert_eq!(lines[1].len(), n);
+                for (equal, shared) in lines[0].iter().zip(lines[1]) {
+                    assert!(
+                        (equal - shared).abs() < 2e-5 * (1.0 + equal.abs()),
+                        "{n} {action}: {equal} {shared}"
+                    );
+                }
+            }
+        }
+    }
+    for config in [small_gauss(), ablated_gauss(&small_gauss())] {
+        check::<Gauss>(&config, config.resolved());
+    }
+    for config in [small_sivi(), ablated_sivi(&small_sivi())] {
+        check::<Sivi>(&config, config.resolved());
+    }
 }
