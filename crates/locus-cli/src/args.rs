@@ -21,7 +21,7 @@ Examples:
   locus bench                                 no files needed, about a minute
   locus data fetch --data DIR                 gets the benchmark's files
   locus bench --suite paper --data DIR        the paper's eight problems
-  locus inspect mine.csv --label outcome      what your own table's columns are
+  locus inspect mine.csv --label outcome      how your own table is read
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
   locus report runs/quick                     the same as a page with figures
@@ -62,11 +62,11 @@ pub(crate) enum Command {
     /// that of Not eat for every policy, the one whose smallest such excess is the largest. On other problems it is the
     /// context of round 0.
     Explore(Box<ExploreArgs>),
-    /// Show what a CSV or NPZ file of your own is read as, without running anything
+    /// Show how a CSV or NPZ file of your own is read, without running anything
     ///
-    /// Of a CSV file, what each column is used as, and why: numeric, categorical, label, or ignored (identifiers, dates, texts
-    /// of too many values or of one); rows dropped because a value is missing; features and actions. `locus bench --csv` prints
-    /// the same before it runs. Of an NPZ file, sizes and mean rewards.
+    /// For a CSV file: each column as numeric, categorical, label or ignored, with the reason (identifier, date, constant text, text with
+    /// too many values); rows dropped because a value is missing; features and actions. `locus bench --csv` prints the same
+    /// before it runs. For an NPZ file: array sizes and mean rewards.
     Inspect(InspectArgs),
     /// List the problems
     Problems,
@@ -98,8 +98,8 @@ pub(crate) struct BenchArgs {
     /// Policies instead of the suite's: `id[@preset][key=value,…]`, separated by commas; uniform always runs
     #[arg(long, value_name = "POLICIES")]
     pub(crate) policies: Option<String>,
-    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems. Prints what each column is
-    /// used as; `locus inspect` does only that. The file is read twice, so a pipe will not do
+    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems. Prints how
+    /// each column is used; `locus inspect` does only that. The file is read twice, so a pipe will not do
     #[arg(long, value_name = "FILE", requires = "label")]
     pub(crate) csv: Vec<PathBuf>,
     /// The label's column in the CSV file, by name or by number from 0; once for each --csv
@@ -148,23 +148,23 @@ pub(crate) struct BenchArgs {
     pub(crate) data: DataArgs,
 }
 
-// How the columns of a CSV file are read. A doc comment here would take the place of what the help says of the command.
+// How the columns of a CSV file are read. No doc comment: clap would show it in place of the description of the command.
 #[derive(Debug, Args)]
 pub(crate) struct ColumnArgs {
-    /// Columns of every CSV file that are not used, by name or by number from 0, separated by commas; in a suite, each file has its own
+    /// Columns to ignore, by name or by number from 0, separated by commas. Applies to every --csv; a suite can differ by file
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) ignore: Vec<String>,
-    /// Columns of categories, whatever they look like; naming the label allows one with fractions or more than 100 values
+    /// Columns to read as categories. For the label, this allows fractions and more than 100 values
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) categorical: Vec<String>,
-    /// Columns of numbers, even if they look like identifiers
+    /// Columns to read as numbers, even if they look like identifiers
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) numeric: Vec<String>,
-    /// What becomes of missing values (empty cells, `?`, `NA`, `NaN`): `drop` drops their row; with `category` they are a category of
-    /// their own, and rows with a missing number are dropped; with `median` a missing number is the column's median, too [default: drop]
+    /// How to handle missing values (empty cells, `?`, `NA`, `NaN`). `drop` drops the row. `category` makes them a category of their
+    /// own, and drops rows with missing numbers. `median` does the same, but fills missing numbers with the median [default: drop]
     #[arg(long, value_name = "drop|category|median", value_enum, hide_possible_values = true)]
     pub(crate) missing: Option<MissingArg>,
-    /// What stands between two cells of the CSV file: one character, or `tab` [default: a comma]
+    /// The delimiter of the CSV file: one character, or `tab` [default: a comma]
     #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
     pub(crate) delimiter: Option<u8>,
 }

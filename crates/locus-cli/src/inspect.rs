@@ -1,4 +1,4 @@
-//! `locus inspect`: what is a file of one's own read as? `locus bench` says the same of a table before it runs.
+//! `locus inspect`: how a file of your own is read. `locus bench` prints the same for a table before it runs.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::args::InspectArgs;
 use crate::output::{print, tell};
 use crate::words::count;
 
-/// Reads the file, and runs nothing.
+/// Reads the file and prints its schema. Runs nothing.
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let file = &args.file;
     let (text, notes) = if problem::is_npz(file) {
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         let inspected = inspect_csv(file, args.label.as_deref(), &CsvOptions::from(&args.columns))?;
         let mut text = describe_schema(&inspected.schema, file, Detail::Full);
         if args.label.is_none() {
-            text.push_str("  no column is the label; name the one to be predicted with --label COLUMN\n");
+            text.push_str("  no label: name the column to predict with --label COLUMN\n");
         }
         (text, inspected.notes)
     };
@@ -39,19 +39,19 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// How much is said of a table.
+/// How long the description of a table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Every column has its line.
+    /// One line per column.
     Full,
-    /// In a wide table, neighbors that are used alike share a line.
+    /// In a wide table, adjacent columns with the same description share a line.
     Short,
 }
 
-/// More columns are shown together where they are alike.
+/// Tables with more columns are wide.
 const WIDE: usize = 20;
 
-/// The schema, a column a line.
+/// The schema as text.
 pub(crate) fn describe_schema(schema: &Schema, file: &Path, detail: Detail) -> String {
     let Schema { columns, n_features, n_actions, rows_read, rows_dropped, missing, .. } = schema;
     let mut text = format!(
@@ -90,10 +90,10 @@ pub(crate) fn describe_schema(schema: &Schema, file: &Path, detail: Detail) -> S
     if *rows_dropped > 0 {
         let keep = match missing {
             MissingValues::Median => String::new(),
-            _ => "; --missing median keeps those whose label is there".to_owned(),
+            _ => "; --missing median keeps rows that have a label".to_owned(),
         };
         text.push_str(&format!(
-            "  {} dropped, in which a value is missing{keep}\n",
+            "  {} dropped because a value is missing{keep}\n",
             count(*rows_dropped, "row")
         ));
     }
@@ -101,7 +101,7 @@ pub(crate) fn describe_schema(schema: &Schema, file: &Path, detail: Detail) -> S
     let n_ignored = columns.iter().filter(is_guess).count();
     if n_ignored > 0 {
         text.push_str(&format!(
-            "  {} ignored; --categorical COLUMN or --numeric COLUMN uses one\n",
+            "  {} ignored; force one with --categorical COLUMN or --numeric COLUMN\n",
             count(n_ignored, "column")
         ));
     }
@@ -110,14 +110,14 @@ pub(crate) fn describe_schema(schema: &Schema, file: &Path, detail: Detail) -> S
 
 fn describe_column(column: &Column, missing: MissingValues) -> String {
     let mut words = match column.usage {
-        Usage::Numeric { is_constant: true } => "numeric; always the same, so its feature is 0".to_owned(),
+        Usage::Numeric { is_constant: true } => "numeric; constant, so its feature is always 0".to_owned(),
         Usage::Numeric { is_constant: false } => "numeric".to_owned(),
         Usage::Categorical { values } => format!("categorical, {}", count(values, "value")),
         Usage::Label { values } => format!("label, {}", count(values, "value")),
         Usage::Ignored(reason) => return format!("ignored: {}", describe_reason(reason)),
     };
     if column.is_forced {
-        words.push_str(", as asked");
+        words.push_str(", forced");
     }
     if column.rows_dropped > 0 {
         words.push_str(&format!("; missing in {}, dropped", count(column.rows_dropped, "row")));
@@ -136,13 +136,13 @@ fn describe_reason(reason: Reason) -> String {
         Reason::Asked => "--ignore".to_owned(),
         Reason::Empty => "empty, every value is missing".to_owned(),
         Reason::Date => "date or time".to_owned(),
-        Reason::Identifier { values } => format!("identifier, {values} different values"),
+        Reason::Identifier { values } => format!("identifier, {values} distinct values"),
         Reason::Constant => "constant, every value is the same".to_owned(),
-        Reason::TooManyValues { values } => format!("too many values, {values} different texts"),
+        Reason::TooManyValues { values } => format!("too many values, {values} distinct texts"),
     }
 }
 
-/// A name as it fits into a line.
+/// A column name, shortened and without control characters.
 fn name(name: &str) -> String {
     const LONGEST: usize = 40;
     let name = name.replace(char::is_control, " ");
@@ -231,7 +231,7 @@ mod tests {
         let dropped = Column { rows_dropped: 1, ..gaps(number) };
         assert_eq!(describe_column(&dropped, MissingValues::Drop), "numeric; missing in 1 row, dropped");
         let forced = Column { is_forced: true, ..column("a", number) };
-        assert_eq!(describe_column(&forced, MissingValues::Drop), "numeric, as asked");
+        assert_eq!(describe_column(&forced, MissingValues::Drop), "numeric, forced");
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub struct Loaded {
     pub files: Vec<FileUsed>,
     /// What whoever runs the benchmark should be told: rows dropped, an unknown checksum.
     pub notes: Vec<String>,
-    /// What was made of the columns of a table of one's own; `None` for all other problems.
+    /// How the columns of the user's own table are used; `None` for all other problems.
     pub schema: Option<Schema>,
 }
 

@@ -57,7 +57,7 @@ pub struct ProblemRecord {
     pub files: Vec<FileRecord>,
     /// SHA-256 of all contexts and rewards of trial 0, in hexadecimal.
     pub first_trial_sha256: String,
-    /// What was made of the columns of a table of one's own; earlier versions did not say.
+    /// How the user's own table was read; missing in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<SchemaRecord>,
 }
@@ -201,7 +201,7 @@ impl RunFile {
             };
             check(&its("of features × actions"), &old.shape(), &problem.shape(), remedy)?;
             check(&its("rounds of checksum"), &old.first_trial_sha256, &problem.first_trial_sha256, remedy)?;
-            // The rounds are the same, so this describes the trials of an earlier version, too.
+            // The rounds are the same, so the schema holds for the recorded trials, too.
             old.schema = old.schema.take().or(problem.schema);
         }
         for policy in asked.policies {
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(both.clone().extended(first, Path::new("out"), &Registry::standard()).unwrap(), both);
     }
 
-    /// Files of earlier versions, which do not say what their columns are, gain it when the same rounds are run again.
+    /// A file of an earlier version has no schema, and gains it when the same rounds are run again.
     #[test]
     fn a_schema_is_kept_and_may_be_missing() {
         let column = |usage| Column {

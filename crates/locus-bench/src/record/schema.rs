@@ -1,19 +1,19 @@
-//! What was made of the columns of a table, as `run.json` has it.
+//! The schema of a table in `run.json`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::problem::{Column, Schema, Usage};
 
-/// The columns and rows of a table.
+/// How a table was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemaRecord {
-    /// What stands between two cells.
+    /// The delimiter between cells.
     pub delimiter: String,
-    /// What became of missing values: `drop`, `category` or `median`.
+    /// How missing values were handled: `drop`, `category` or `median`.
     pub missing: String,
     /// Rows of the file.
     pub rows_read: usize,
-    /// Rows left out because a value is missing.
+    /// Rows dropped because a value is missing.
     pub rows_dropped: usize,
     /// The columns, in the order of the file.
     pub columns: Vec<ColumnRecord>,
@@ -26,18 +26,18 @@ pub struct ColumnRecord {
     pub name: String,
     /// `numeric`, `categorical`, `label` or `ignored`.
     pub usage: String,
-    /// Why it is ignored, or `constant` for numbers that never change.
+    /// Why it is ignored; `constant` for a numeric column whose values are all equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How many different values it has; not written where that does not matter.
+    /// The number of distinct values, where it matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<usize>,
-    /// Whether an option says so; not written where none does.
+    /// Whether an option decided this; not written if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
     /// Rows in which its value is missing.
     pub missing: usize,
-    /// Rows left out because its value is missing.
+    /// Rows dropped because its value is missing.
     pub rows_dropped: usize,
 }
 

@@ -327,7 +327,7 @@ fn statistics(
     if metric == Metric::Cumulative && n_negative > 0 {
         let lowest = values.values().copied().fold(f64::INFINITY, f64::min);
         notes.push(format!(
-            "{policy} on {problem}: total regret is negative in {n_negative} of {}, down to {lowest:.1}: more was earned than the best expected rewards, which noisy rewards allow; if it is far below 0, `optimal` is too low.",
+            "{policy} on {problem}: total regret is negative in {n_negative} of {}, down to {lowest:.1}: the policy earned more than the best expected rewards. Noise in the rewards can cause this; a large amount means that `optimal` is too low.",
             trials_of(values.len())
         ));
     }

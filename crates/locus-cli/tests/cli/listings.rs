@@ -144,7 +144,7 @@ fn help_is_something_to_work_from() {
         assert!(table.contains(word), "{word} in {table}");
     }
     let inspect = said(&["inspect", "--help"]);
-    assert!(inspect.starts_with("Show what a CSV or NPZ file of your own is read as"), "{inspect}");
+    assert!(inspect.starts_with("Show how a CSV or NPZ file of your own is read"), "{inspect}");
     assert!(inspect.contains("Example: locus inspect mine.csv --label outcome"), "{inspect}");
     let in_one_line = |help: &str| help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(in_one_line(&table).contains("last 500 steps (the last quarter of fewer than 2000)"), "{table}");

@@ -38,12 +38,12 @@ fn record(desk: &Desk, out: &str) -> ProblemRecord {
 fn schema_of(file: &str) -> String {
     format!(
         "{file}: 80 rows read, 76 used; 4 features, 3 actions
-  id              ignored: identifier, 80 different values
+  id              ignored: identifier, 80 distinct values
   color, as seen  categorical, 3 values; missing in 1 row, dropped
   size            numeric; missing in 3 rows, dropped
   kind            label, 3 values
-  4 rows dropped, in which a value is missing; --missing median keeps those whose label is there
-  1 column ignored; --categorical COLUMN or --numeric COLUMN uses one
+  4 rows dropped because a value is missing; --missing median keeps rows that have a label
+  1 column ignored; force one with --categorical COLUMN or --numeric COLUMN
 "
     )
 }
@@ -140,10 +140,7 @@ fn a_table_can_be_inspected_without_running_it() {
     let said = inspect("mine.csv").stdout;
     assert!(said.starts_with("mine.csv: 80 rows read, 76 used; 7 features\n"), "{said}");
     assert!(said.contains("\n  kind            categorical, 3 values\n"), "{said}");
-    assert!(
-        said.ends_with("  no column is the label; name the one to be predicted with --label COLUMN\n"),
-        "{said}"
-    );
+    assert!(said.ends_with("  no label: name the column to predict with --label COLUMN\n"), "{said}");
     desk.write("tabs.tsv", "a\tb\n1\tx\n2\ty\n");
     let said = inspect("tabs.tsv --label b --delimiter tab").stdout;
     assert!(said.starts_with("tabs.tsv: 2 rows read, 2 used; 1 feature, 2 actions\n"), "{said}");
@@ -166,7 +163,7 @@ fn columns_are_forced_and_missing_values_filled() {
         (said.stderr, problem.n_features, problem.schema.unwrap())
     };
     let (said, n_features, schema) = shape("--numeric id --ignore 1", "numeric");
-    assert!(said.contains("  id              numeric, as asked\n"), "{said}");
+    assert!(said.contains("  id              numeric, forced\n"), "{said}");
     assert!(
         said.contains("  color, as seen  ignored: --ignore\n") && !said.contains("column ignored"),
         "{said}"
@@ -176,7 +173,7 @@ fn columns_are_forced_and_missing_values_filled() {
     let (said, n_features, schema) = shape("--categorical size --missing category", "categories");
     assert!(
         said.contains(
-            "  size            categorical, 12 values, as asked; missing in 3 rows, a category of its own\n"
+            "  size            categorical, 12 values, forced; missing in 3 rows, a category of its own\n"
         ),
         "{said}"
     );
@@ -230,7 +227,7 @@ fn options_for_columns_that_make_no_sense_are_refused() {
         ),
         (
             "--csv labels.csv --label user",
-            "the label `user` has 200 different values, expected at most 100 classes",
+            "the label `user` has 200 distinct values, expected at most 100 classes",
         ),
     ] {
         desk.tiny_bench(&format!("{words} --out out")).refused(&[expected]);

@@ -145,7 +145,7 @@ fn a_negative_regret_is_told() {
     ];
     desk.write("simulator.npz", npz(&members, CompressionMethod::Deflated));
     let said = desk.tiny_bench("--npz simulator.npz --out out").ok();
-    let expected = "lin-full-post on simulator: total regret is negative in 2 of 2 trials, down to -60.0: more was earned than";
+    let expected = "lin-full-post on simulator: total regret is negative in 2 of 2 trials, down to -60.0: the policy earned more than";
     for text in [said.stdout, desk.locus(["table", "out"]).ok().stdout, desk.read("out/summary.md")] {
         assert!(text.contains(expected), "{text}");
     }

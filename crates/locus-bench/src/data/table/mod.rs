@@ -62,11 +62,10 @@ pub(crate) enum Missing {
     IsCategory,
     /// It is an error.
     IsError,
-    /// Among texts it is a category of its own, however it is written; a row in which a number or the label is missing is
-    /// left out, and counted.
+    /// In a column of texts it is a category of its own, however it is written. A row without a number or label is left out, and counted.
     OwnCategory,
-    /// Among numbers it is the median of the rows that are kept, among texts a category of its own; a row in which the label is
-    /// missing is left out, and counted.
+    /// In a column of numbers it is the median of the rows that are kept, in a column of texts a category of its own. A row without a label
+    /// is left out, and counted.
     Median,
 }
 

@@ -1,27 +1,27 @@
-//! What stands in a column, seen before it is decided what the column is read as.
+//! Statistics of a column, from which its kind is decided before the rows are read.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::reader::{is_missing, shorten};
 
-/// A column of numbers with fractions holds measurements, whose different values need not be counted further.
+/// Distinct values of numbers with fractions are counted up to here: such a column is a measurement.
 const MAX_COUNTED_FRACTIONS: usize = 1000;
 
-/// What is known of a column once all rows were seen.
+/// Statistics of a column over all rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Profile {
     /// Cells that are not missing.
     pub(crate) n_cells: usize,
     /// Cells that are missing.
     pub(crate) n_missing: usize,
-    /// Different cells among those that are not missing; of numbers with fractions, no more than about a thousand are counted.
+    /// Distinct cells that are not missing; for numbers with fractions, at most about 1000 are counted.
     pub(crate) n_distinct: usize,
-    /// Every cell is a number. So it is where all are missing.
+    /// Every cell that is not missing is a number.
     pub(crate) is_number: bool,
-    /// Every cell consists of digits alone.
+    /// Every cell that is not missing consists of digits.
     pub(crate) is_digits: bool,
-    /// Every cell is a date, a time of day, or both.
+    /// Every cell that is not missing is a date, a time of day, or both.
     pub(crate) is_date: bool,
     /// The first number with a fraction, such as `2.5` (`2.0` has none).
     pub(crate) fraction: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Profile {
 /// A profile under way.
 pub(super) struct ProfileBuilder {
     profile: Profile,
-    /// Hashes, since the texts of a column of identifiers would take as much memory as the file.
+    /// Hashes: the texts of a column of identifiers would take as much memory as the file.
     distinct: HashSet<u64>,
 }
 
@@ -81,13 +81,13 @@ impl ProfileBuilder {
     }
 }
 
-/// A number or an infinity; the latter is refused when the column is read, rather than taken for a word.
+/// A number or an infinity. An infinity is refused later, when the column is read.
 fn number(cell: &[u8]) -> Option<f64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
 }
 
-/// A date of numbers (`2024-01-31`, `31.1.2024`, `1/31/2024`, `2024-01`), a time of day (`12:30`, `12:30:05.2`), or both; a time zone may
-/// follow. Names of months are not known.
+/// Whether a cell is a date (`2024-01-31`, `31.1.2024`, `1/31/2024`, `2024-01`), a time of day (`12:30`, `12:30:05.2`), or both, with or
+/// without a time zone. Month names are not recognized.
 fn is_date(cell: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(cell) else { return false };
     match text.split_once(['T', ' ']) {
@@ -148,7 +148,7 @@ mod tests {
         let numbers = profile(["1", "2", "?", "2", "10"]);
         assert_eq!((numbers.n_cells, numbers.n_missing, numbers.n_distinct), (4, 1, 3));
         assert!(numbers.is_number && numbers.is_digits && !numbers.is_date && numbers.fraction.is_none());
-        // What is written with a point is a measurement, whatever follows it.
+        // `2.0` is not written as digits alone.
         let measured = profile(["1", "2.0", "-3e2"]);
         assert!(measured.is_number && !measured.is_digits && measured.fraction.is_none());
         assert_eq!(profile(["1", "2.5", "3.5"]).fraction.as_deref(), Some("2.5"));
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((words.n_cells, words.n_missing, words.n_distinct), (3, 2, 2));
         let nothing = profile(["", "?"]);
         assert!((nothing.n_cells, nothing.is_number) == (0, true));
-        // An infinity is refused later, as a number that is none.
+        // An infinity is refused later.
         assert!(profile(["inf"]).is_number && profile(["inf"]).fraction.is_none());
     }
 

@@ -16,8 +16,8 @@ use crate::problem::classification::Classification;
 /// Makes a classification problem of a delimited file with a header, plain, `.gz` or `.zst`.
 ///
 /// `label` is the name of the column with the classes or, where no column has that name, its number from 0.
-/// What other columns are used as follows from their cells, unless `options` say otherwise; [`Loaded::schema`] tells. The problem is
-/// called by the file's stem, which no built-in problem may have. The file is read twice, first to see what its columns are.
+/// The cells of each other column decide how it is used, unless `options` do; [`Loaded::schema`] has the result. The problem is
+/// named after the file's stem, which no built-in problem may have. The file is read twice: first for the schema, then for the rows.
 pub fn load_csv(path: &Path, label: &str, options: &CsvOptions) -> Result<Loaded, Error> {
     let name = name(path)?;
     let Read { schema, table, file, fingerprint, notes } = read(path, Some(label), options)?;
@@ -28,18 +28,18 @@ pub fn load_csv(path: &Path, label: &str, options: &CsvOptions) -> Result<Loaded
     Ok(Loaded { problem, files: vec![file_used(path, fingerprint)], notes, schema: Some(schema) })
 }
 
-/// What [`load_csv`] would make of the columns; without a label, no column is one. Reads the file twice.
+/// The schema that [`load_csv`] would use. Without a label, every column can be a feature. Reads the file twice.
 pub fn inspect_csv(path: &Path, label: Option<&str>, options: &CsvOptions) -> Result<Inspected, Error> {
     let Read { schema, notes, .. } = read(path, label, options)?;
     Ok(Inspected { schema, notes })
 }
 
-/// A table that was read, but not made a problem of.
+/// The schema of a table, and warnings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspected {
-    /// What its columns would be used as.
+    /// How its columns would be used.
     pub schema: Schema,
-    /// What looks wrong.
+    /// Warnings.
     pub notes: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ fn read(path: &Path, label: Option<&str>, options: &CsvOptions) -> Result<Read, 
     Ok(Read { schema, fingerprint: data_file.finish()?, table, file, notes })
 }
 
-/// The schema, its numbers of values as they are in the rows that were kept.
+/// The schema, with values counted in the rows that were kept.
 fn schema(mut columns: Vec<Column>, table: &Table, options: &CsvOptions) -> Schema {
     let n_actions = table.label.as_ref().map(|label| label.categories().len());
     let mut features = table.features.iter();
@@ -131,12 +131,12 @@ fn schema(mut columns: Vec<Column>, table: &Table, options: &CsvOptions) -> Sche
     }
 }
 
-/// Fails for a label that looks like a measurement, or like an identifier.
+/// Fails for a label that looks like a measurement or an identifier.
 fn check_label(name: &str, profile: &Profile, file: &str) -> Result<(), Error> {
     let found = match &profile.fraction {
         Some(fraction) if profile.is_number => format!("holds numbers with fractions, such as `{fraction}`"),
         _ if profile.n_distinct > MAX_LABEL_VALUES => {
-            format!("has {} different values", profile.n_distinct)
+            format!("has {} distinct values", profile.n_distinct)
         }
         _ => return Ok(()),
     };
@@ -147,7 +147,7 @@ fn check_label(name: &str, profile: &Profile, file: &str) -> Result<(), Error> {
     Err(ErrorKind::InvalidFile { file: file.to_owned(), problem }.into())
 }
 
-/// No column is a feature; those that are ignored may be forced.
+/// The error where no column is a feature; it names ignored columns, which can be forced.
 fn no_features(schema: &Schema, file: String) -> Error {
     let ignored = schema.columns.iter().filter_map(|column| match column.usage {
         Usage::Ignored(reason) => Some(format!("`{}` is ignored ({})", column.name, reason.name())),
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use locus::{Seed, Shape};
 
-    /// What is said on the command line about a file, and what is made of it.
+    /// The schema that a file gets with these options.
     fn schema(text: &str, options: &CsvOptions) -> Result<Schema, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.csv");
@@ -185,7 +185,7 @@ mod tests {
     /// An identifier, a date, free text, a word that never changes, a size that is missing every tenth time, a color, a kind.
     fn shop() -> String {
         let row = |i: usize| {
-            let size = if i % 10 == 0 { String::new() } else { format!("{}.5", i % 7) };
+            let size = if i.is_multiple_of(10) { String::new() } else { format!("{}.5", i % 7) };
             let color = ["red", "blue", "?"][i % 3];
             format!("{},2024-01-{:02},note {},eu,{size},{color},{}\n", 100 + i, 1 + i % 28, i % 50, i % 2)
         };
@@ -272,7 +272,7 @@ mod tests {
         let many: String = (0..101).map(|i| format!("{},w{i}\n", i % 9)).collect();
         for (rows, expected, n_actions) in [
             (fractions, "the label `kind` holds numbers with fractions, such as `0.5`, expected", 4),
-            (many, "the label `kind` has 101 different values, expected at most 100 classes", 101),
+            (many, "the label `kind` has 101 distinct values, expected at most 100 classes", 101),
         ] {
             let text = format!("x,kind\n{rows}");
             let message = schema(&text, &CsvOptions::default()).unwrap_err();

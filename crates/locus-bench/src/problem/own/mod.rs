@@ -37,7 +37,7 @@ fn stem(path: &Path) -> String {
     name.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Fails for a file that is no text, with the option that it belongs to where there is one.
+/// Fails for a file that is not text, and names the option that fits.
 fn expect_text(path: &Path) -> Result<(), Error> {
     let problem = match first_bytes(path) {
         Some(bytes) if is_zip(&bytes) && path.extension().is_some_and(|extension| extension != "npz") => {
@@ -52,7 +52,7 @@ fn expect_text(path: &Path) -> Result<(), Error> {
     Err(ErrorKind::InvalidFile { file: path.display().to_string(), problem: problem.to_owned() }.into())
 }
 
-/// Fails for a file that is no archive, with the option that it belongs to.
+/// Fails for a file that is not an archive, and names the option that fits.
 fn expect_archive(path: &Path) -> Result<(), Error> {
     let problem = match first_bytes(path) {
         Some(bytes) if bytes.starts_with(b"\x93NUMPY") => {
@@ -66,12 +66,12 @@ fn expect_archive(path: &Path) -> Result<(), Error> {
     Err(ErrorKind::InvalidFile { file: path.display().to_string(), problem: problem.to_owned() }.into())
 }
 
-/// An archive of at least one member, or of none.
+/// Whether a zip archive, perhaps an empty one, begins like this.
 fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
-/// How the file begins; `None` where it cannot be read, which whoever opens it says better.
+/// The first 8 bytes; `None` if the file cannot be read, which the caller reports when it opens it.
 fn first_bytes(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(8).read_to_end(&mut bytes).ok()?;

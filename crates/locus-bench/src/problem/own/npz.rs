@@ -32,7 +32,7 @@ pub fn load_npz(path: &Path) -> Result<Loaded, Error> {
     Ok(Loaded { problem, files: vec![used], notes, schema: None })
 }
 
-/// What [`load_npz`] would make of a file.
+/// Sizes and mean rewards of a file for [`load_npz`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundsSummary {
     /// T.
@@ -45,11 +45,11 @@ pub struct RoundsSummary {
     pub mean_best_reward: f64,
     /// The mean of `optimal`, if it is given.
     pub mean_optimal: Option<f64>,
-    /// What looks wrong.
+    /// Warnings.
     pub notes: Vec<String>,
 }
 
-/// Reads a file as [`load_npz`] does, and says what is in it.
+/// Reads a file as [`load_npz`] does, and summarizes it.
 pub fn inspect_npz(path: &Path) -> Result<RoundsSummary, Error> {
     let Read { rounds, has_optimal, notes } = read(path)?;
     let n_rounds = rounds.len();
@@ -69,12 +69,12 @@ pub fn inspect_npz(path: &Path) -> Result<RoundsSummary, Error> {
     })
 }
 
-/// Whether [`load_npz`] is the way to read this file, by how it begins.
+/// Whether the file begins like an NPZ archive.
 pub fn is_npz(path: &Path) -> bool {
     first_bytes(path).is_some_and(|bytes| is_zip(&bytes))
 }
 
-/// What `optimal` is, for whoever saved something else.
+/// What every error about `optimal` explains.
 const OPTIMAL: &str = "`optimal` is the best expected reward of each round, not the index of the best action; save those rewards as floats, or leave `optimal` out to measure regret against the best reward of each round";
 
 struct Read {
@@ -160,12 +160,11 @@ fn best(rewards: &[f64]) -> f64 {
     rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// So many standard errors are no chance.
+/// A larger difference is not explained by noise.
 const MAX_STANDARD_ERRORS: f64 = 4.0;
 
-/// The best expected reward is on average at least what any one action earns, and at most the best reward of the round. Below the
-/// first it is refused, since regret would be negative; above the second there is a note, since the noise may be of a kind that
-/// these rounds do not show.
+/// Compares `optimal` with its bounds: its mean is at least the mean reward of any single action and at most the mean of the best rewards
+/// of the rounds. Fails below the lower bound, where regret would be negative; returns a warning above the upper bound.
 fn check_optimal(optimal: &[f64], rewards: &[f64], n_actions: usize) -> Result<Option<String>, String> {
     let n_rounds = optimal.len() as f64;
     let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / n_rounds;
@@ -197,8 +196,8 @@ fn check_optimal(optimal: &[f64], rewards: &[f64], n_actions: usize) -> Result<O
     Ok((excess > MAX_STANDARD_ERRORS).then(note))
 }
 
-/// By how many standard errors the first of each pair exceeds the second, on average. 0 where rounding to `f32` would explain the
-/// difference; infinite where it is the same in every pair.
+/// Mean difference of the pairs, first minus second, in standard errors. 0 if rounding to `f32` would explain it; infinite if all
+/// differences are equal.
 fn excess(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let pairs: Vec<(f64, f64)> = pairs.collect();
     let n = pairs.len() as f64;
@@ -221,7 +220,7 @@ fn in_standard_errors(excess: f64, than: &str) -> String {
     }
 }
 
-/// Four digits.
+/// Rounds to four significant digits.
 fn rounded(number: f64) -> String {
     format!("{}", format!("{number:.3e}").parse::<f64>().unwrap_or(number))
 }
@@ -347,7 +346,7 @@ mod tests {
         assert!(with_optimal(|_| 4.6).unwrap().notes.is_empty());
         assert!(with_optimal(|_| 4.59).unwrap_err().to_string().contains("4.1 standard errors more"));
         // Lower by the same in every round, and by what f32 rounds off.
-        let realized = |t: usize| if t % 2 == 0 { 4.0 } else { 6.0 };
+        let realized = |t: usize| if t.is_multiple_of(2) { 4.0 } else { 6.0 };
         let message = with_optimal(|t| realized(t) - 0.01).unwrap_err().to_string();
         assert!(message.contains("on average, more by the same amount in every round: "), "{message}");
         assert!(with_optimal(|t| realized(t) - 1e-6).unwrap().notes.is_empty());

@@ -1,24 +1,23 @@
-//! What may be said about a table beside its label, and the columns that it names.
+//! Options for reading a table, and the columns that they name.
 
 use super::schema::MissingValues;
 use crate::Error;
 use crate::error::ErrorKind;
 
-/// How a table is read. The default decides by the cells of each column; see [`Schema`](super::Schema).
+/// Options for reading a table. By default the cells of a column decide how it is used; see [`Schema`](super::Schema).
 ///
-/// A column is named as in the header or, where no column has that name, by its number from 0; several may be separated by commas,
-/// unless one column is called so.
+/// A column is given by its name in the header, or else by its number from 0. One string may name several columns, separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// Columns that are not used.
+    /// Columns to ignore.
     pub ignore: Vec<String>,
-    /// Columns of categories, whatever their cells are. Naming the label allows one of numbers with fractions or of more than 100 values.
+    /// Columns to read as categories. For the label, this allows fractions and more than 100 values.
     pub categorical: Vec<String>,
-    /// Columns of numbers, even if they look like identifiers.
+    /// Columns to read as numbers, even if they look like identifiers.
     pub numeric: Vec<String>,
-    /// What becomes of missing values.
+    /// How missing values are handled.
     pub missing: MissingValues,
-    /// What stands between two cells; see [`parse_delimiter`].
+    /// The delimiter between cells; see [`parse_delimiter`].
     pub delimiter: u8,
 }
 
@@ -29,7 +28,7 @@ impl Default for CsvOptions {
     }
 }
 
-/// A delimiter as `--delimiter` and suites give it: one ASCII character that cannot be part of a number or a quote, or `tab`.
+/// Parses the delimiter of `--delimiter` and of suites: `tab`, or one ASCII punctuation character that is no quote and no part of a number.
 pub fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
@@ -38,7 +37,7 @@ pub fn parse_delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// What an option says about a column.
+/// What an option decides about a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forced {
     Ignore,
@@ -164,7 +163,7 @@ pub(super) fn quoted(name: &str) -> String {
     }
 }
 
-/// The names, but not hundreds of them.
+/// The first 20 names, and how many more there are.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 20;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -174,7 +173,7 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// The name that a slip of the keyboard could have turned into `word`.
+/// The name nearest to `word` by edit distance, unless more than a third of the letters differ.
 fn nearest<'a>(names: &'a [String], word: &str) -> Option<&'a str> {
     let word: Vec<char> = word.to_lowercase().chars().take(100).collect();
     let distance =
@@ -184,7 +183,7 @@ fn nearest<'a>(names: &'a [String], word: &str) -> Option<&'a str> {
     (3 * distance <= word.len().max(name.chars().count())).then_some(name)
 }
 
-/// How many letters have to be added, removed or replaced.
+/// Levenshtein distance.
 fn edit_distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {

@@ -1,34 +1,34 @@
-//! What is made of each column of a table, and why.
+//! The schema of a table: how each column is used, and why.
 //!
-//! A column of numbers is a feature as it is, a column of few different texts one indicator for each. What would only widen
-//! contexts is ignored: identifiers, dates, free text, texts that never change. `--categorical` and `--numeric` force a column back.
-//! A column of numbers that never changes stays: it is a feature that is always 0, and published rows have such.
+//! A numeric column is one feature, a categorical column one indicator per value. Columns that would only widen contexts are ignored:
+//! identifiers, dates, free text, constant text. `--categorical` and `--numeric` force a column back. A constant numeric column is kept as a
+//! feature that is always 0: the digits behind `docs/evidence/own-digits` have three, and its rows stay reproducible.
 
 use crate::data::table::{Kind, Missing, Profile};
 
-/// A text column of more different values is ignored.
+/// A text column with more distinct values is ignored.
 const MAX_VALUES: usize = 100;
-/// A label of more different values has to be forced.
+/// A label with more distinct values has to be forced.
 pub(super) const MAX_LABEL_VALUES: usize = 100;
-/// In a column of fewer cells it is no wonder that no two are alike.
+/// With fewer cells, distinct values do not show that a column is an identifier or free text.
 const MIN_CELLS: usize = 20;
 
-/// What was made of a table: every column, and the rows.
+/// How a table is read: its columns, and how many rows are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
     /// The columns, in the order of the file.
     pub columns: Vec<Column>,
-    /// C, the width of the contexts that they make.
+    /// C, the width of the contexts.
     pub n_features: usize,
-    /// A, the number of different labels; `None` where no label was named.
+    /// A, the number of distinct labels; `None` if no label was named.
     pub n_actions: Option<usize>,
     /// Rows of the file.
     pub rows_read: usize,
-    /// Rows left out because a value is missing.
+    /// Rows dropped because a value is missing.
     pub rows_dropped: usize,
-    /// What became of missing values.
+    /// How missing values were handled.
     pub missing: MissingValues,
-    /// What stands between two cells.
+    /// The delimiter between cells.
     pub delimiter: u8,
 }
 
@@ -37,35 +37,35 @@ pub struct Schema {
 pub struct Column {
     /// As the header says.
     pub name: String,
-    /// What it is used as.
+    /// How it is used.
     pub usage: Usage,
-    /// Whether an option says so, and not the column's cells.
+    /// Whether an option decided this, rather than the column's cells.
     pub is_forced: bool,
     /// Rows in which its value is missing.
     pub missing: usize,
-    /// Rows left out because its value is missing. A row in which two values are missing counts for both columns.
+    /// Rows dropped because its value is missing. A row that misses two values counts for both columns.
     pub rows_dropped: usize,
 }
 
-/// What a column is used as.
+/// How a column is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// One feature.
     Numeric {
-        /// Whether its value never changes, so that the feature is always 0.
+        /// Whether all values are equal, so that the feature is always 0.
         is_constant: bool,
     },
-    /// A feature for each of its values.
+    /// One feature per value.
     Categorical {
-        /// How many there are in the rows that are used.
+        /// Number of distinct values in the rows that are used.
         values: usize,
     },
     /// The actions.
     Label {
-        /// How many there are in the rows that are used.
+        /// Number of distinct values in the rows that are used.
         values: usize,
     },
-    /// Nothing.
+    /// Not used.
     Ignored(Reason),
 }
 
@@ -74,33 +74,33 @@ pub enum Usage {
 pub enum Reason {
     /// `--ignore` names it.
     Asked,
-    /// No value is there.
+    /// Every value is missing.
     Empty,
-    /// Its values are dates or times that are no numbers.
+    /// Its values are dates or times.
     Date,
-    /// Nearly every row has a value of its own.
+    /// At least 95 % of the values are distinct, and they are texts or consist of digits.
     Identifier {
-        /// Different values.
+        /// Number of distinct values.
         values: usize,
     },
-    /// All rows have the same text.
+    /// All values are the same text.
     Constant,
-    /// Too many texts for a feature each.
+    /// More than 100 distinct texts, or fewer than two rows per text.
     TooManyValues {
-        /// Different values.
+        /// Number of distinct values.
         values: usize,
     },
 }
 
-/// What becomes of a missing value: an empty cell, `?`, `NA` or `NaN`. A row whose label is missing is always dropped.
+/// How missing values are handled: empty cells, `?`, `NA` and `NaN`. A row without a label is always dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingValues {
-    /// Its row is dropped.
+    /// The row is dropped.
     #[default]
     Drop,
-    /// In a categorical column it is a category of its own; rows in which a number is missing are dropped.
+    /// In a categorical column they are a category of their own; rows with a missing number are dropped.
     Category,
-    /// In a numeric column it is the median, in a categorical one a category of its own.
+    /// In a numeric column they are the median, in a categorical column a category of their own.
     Median,
 }
 
@@ -108,7 +108,7 @@ impl MissingValues {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Drop, Self::Category, Self::Median];
 
-    /// As suites, records and `--missing` have it.
+    /// The name in suites, records and `--missing`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Drop => "drop",
@@ -139,7 +139,7 @@ impl Reason {
         }
     }
 
-    /// How many different values the column has, where that is the reason.
+    /// The number of distinct values, where that is the reason.
     pub fn values(self) -> Option<usize> {
         match self {
             Self::Identifier { values } | Self::TooManyValues { values } => Some(values),
@@ -148,7 +148,7 @@ impl Reason {
     }
 }
 
-/// What a column is used as where no option says so; the number of categories is settled once rows are dropped.
+/// How a column is used unless an option decides; categories are counted again once rows are dropped.
 pub(super) fn automatic(profile: &Profile, missing: MissingValues) -> Usage {
     let Profile { n_cells, n_missing, n_distinct: values, is_number, is_digits, is_date, .. } = *profile;
     let is_long = n_cells >= MIN_CELLS;
