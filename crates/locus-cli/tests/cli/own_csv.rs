@@ -232,6 +232,10 @@ fn options_for_columns_that_make_no_sense_are_refused() {
     ] {
         desk.tiny_bench(&format!("{words} --out out")).refused(&[expected]);
     }
+    let explore = desk.locus("explore linear --missing drop --out out".split(' '));
+    explore.refused(&["--missing is about the columns of a CSV file; name one with --csv FILE"]);
+    let words = "explore --csv mine.csv --label kind --numeric idd --out out";
+    desk.locus(words.split(' ')).refused(&["`idd`, which --numeric names; did you mean `id`?"]);
     assert!(!desk.path("out").exists());
     desk.tiny_bench("--csv labels.csv --label pay --categorical pay --out out").ok();
     let problem = record(&desk, "out");
