@@ -148,7 +148,7 @@ fn a_table_can_be_inspected_without_running_it() {
         .refused(&["tabs.tsv: no column is called `b`", "try --delimiter tab"]);
     desk.locus(["inspect", "nowhere.csv"]).refused(&["cannot read nowhere.csv: No such file"]);
     desk.locus("inspect mine.csv --label knd".split(' '))
-        .refused(&["`knd`, which --label names; did you mean `kind`?"]);
+        .refused(&["`knd`, which --label names (did you mean `kind`?)"]);
     assert!(!desk.path("runs").exists());
 }
 
@@ -204,7 +204,7 @@ fn options_for_columns_that_make_no_sense_are_refused() {
     for (words, expected) in [
         (
             "--csv mine.csv --label kind --ignore siz",
-            "no column is called `siz`, which --ignore names; did you mean `size`?",
+            "no column is called `siz`, which --ignore names (did you mean `size`?)",
         ),
         (
             "--csv mine.csv --label kind --numeric id --categorical id",
@@ -235,7 +235,7 @@ fn options_for_columns_that_make_no_sense_are_refused() {
     let explore = desk.locus("explore linear --missing drop --out out".split(' '));
     explore.refused(&["--missing is about the columns of a CSV file; name one with --csv FILE"]);
     let words = "explore --csv mine.csv --label kind --numeric idd --out out";
-    desk.locus(words.split(' ')).refused(&["`idd`, which --numeric names; did you mean `id`?"]);
+    desk.locus(words.split(' ')).refused(&["`idd`, which --numeric names (did you mean `id`?)"]);
     assert!(!desk.path("out").exists());
     desk.tiny_bench("--csv labels.csv --label pay --categorical pay --out out").ok();
     let problem = record(&desk, "out");

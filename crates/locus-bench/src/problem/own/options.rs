@@ -126,7 +126,7 @@ impl Names<'_> {
                 Ok(index) if index < names.len() => return Ok(index),
                 Ok(index) => format!("there is no column {index} among the {}, counted from 0", names.len()),
                 Err(_) => {
-                    let nearest = nearest(names, column).map(|name| format!("; did you mean `{name}`?"));
+                    let nearest = nearest(names, column).map(|name| format!(" (did you mean `{name}`?)"));
                     format!(
                         "no column is called `{column}`, which {option} names{}",
                         nearest.unwrap_or_default()
@@ -239,7 +239,7 @@ mod tests {
         for (label, expected) in [
             (
                 "outcom",
-                "t.csv: no column is called `outcom`, which --label names; did you mean `outcome`?; its columns are customer_id, outcome, size",
+                "t.csv: no column is called `outcom`, which --label names (did you mean `outcome`?); its columns are customer_id, outcome, size",
             ),
             ("Outcome", "did you mean `outcome`?"),
             ("7", "there is no column 7 among the 3, counted from 0"),
@@ -251,7 +251,7 @@ mod tests {
         assert!(!message.contains("did you mean"), "{message}");
         let message = resolve(&names, Some("size"), &ignoring(&["outcome,custmer_id"])).unwrap_err();
         assert!(
-            message.contains("`custmer_id`, which --ignore names; did you mean `customer_id`?"),
+            message.contains("`custmer_id`, which --ignore names (did you mean `customer_id`?)"),
             "{message}"
         );
     }
