@@ -36,7 +36,7 @@ impl Error {
             | ErrorKind::NoDataFolder { .. }
             | ErrorKind::FolderNotFound { .. }
             | ErrorKind::FileNotFound { .. }
-            | ErrorKind::UnknownLabel { .. } => true,
+            | ErrorKind::UnknownColumn { .. } => true,
             ErrorKind::UnreadableFile { cause, .. } => cause.kind() == io::ErrorKind::NotFound,
             _ => false,
         }
@@ -197,9 +197,9 @@ pub(crate) enum ErrorKind {
         /// What was found and what was expected.
         problem: String,
     },
-    /// The label is neither the name nor the number of a column.
+    /// A column was asked for by what is neither a name nor a number of one.
     #[error("{file}: {problem}; its columns are {columns}; give one by name, or by number from 0")]
-    UnknownLabel {
+    UnknownColumn {
         /// Path of the file.
         file: String,
         /// What was looked for.

@@ -212,6 +212,7 @@ mod tests {
             n_actions: 3,
             files: Vec::new(),
             first_trial_sha256: String::new(),
+            schema: None,
         };
         run.problems = problems.iter().map(problem).collect();
         run.sessions = sessions;

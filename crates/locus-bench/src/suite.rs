@@ -12,6 +12,11 @@
 //! [[csv]]                  # your own classification data, as with --csv and --label
 //! file = "mine.csv"        # relative to the suite file
 //! label = "kind"           # a column by name, or by number from 0
+//! ignore = ["id"]          # these may be left out; the same as the options of --csv
+//! categorical = ["zip"]
+//! numeric = ["year"]
+//! missing = "median"       # or "drop", or "category"
+//! delimiter = ";"
 //!
 //! [[npz]]                  # your own contexts and rewards, as with --npz
 //! file = "simulated.npz"
@@ -28,6 +33,7 @@ use toml::Spanned;
 
 use crate::Error;
 use crate::error::ErrorKind;
+use crate::problem::{CsvOptions, MissingValues, parse_delimiter};
 
 /// The built-in suites and their files.
 pub const BUILT_IN: [(&str, &str); 2] =
@@ -70,6 +76,8 @@ pub struct CsvFile {
     pub file: PathBuf,
     /// The column of the label, by name or by number.
     pub label: String,
+    /// How it is read.
+    pub options: CsvOptions,
 }
 
 impl Suite {
@@ -136,7 +144,36 @@ impl Suite {
             let parsed = registry.parse(policy.get_ref());
             parsed.map_err(|error| invalid(policy.span(), format!("`policies`: {error}")))
         });
-        let csv = |csv: CsvTable| CsvFile { file: folder.join(csv.file), label: csv.label.into() };
+        let csv = |csv: CsvTable| {
+            let delimiter = match &csv.delimiter {
+                Some(text) => {
+                    parse_delimiter(text.get_ref()).map_err(|problem| invalid(text.span(), problem))?
+                }
+                None => CsvOptions::default().delimiter,
+            };
+            let missing = match &csv.missing {
+                Some(name) => {
+                    let named =
+                        MissingValues::ALL.into_iter().find(|missing| missing.name() == name.get_ref());
+                    named.ok_or_else(|| {
+                        let known = MissingValues::ALL.map(MissingValues::name).join(", ");
+                        let problem = format!("`missing` is `{}`, expected one of {known}", name.get_ref());
+                        invalid(name.span(), problem)
+                    })?
+                }
+                None => MissingValues::default(),
+            };
+            let CsvTable { file, label, ignore, categorical, numeric, .. } = csv;
+            let columns = |labels: Vec<Label>| labels.into_iter().map(String::from).collect();
+            let options = CsvOptions {
+                ignore: columns(ignore),
+                categorical: columns(categorical),
+                numeric: columns(numeric),
+                missing,
+                delimiter,
+            };
+            Ok(CsvFile { file: folder.join(file), label: label.into(), options })
+        };
         Ok(Self {
             name: name.to_owned(),
             policies: policies.collect::<Result<_, _>>()?,
@@ -146,7 +183,7 @@ impl Suite {
             seed: Seed::new(file.seed),
             propensities: file.propensities,
             problems: file.problems,
-            csv: file.csv.into_iter().map(csv).collect(),
+            csv: file.csv.into_iter().map(csv).collect::<Result<_, Error>>()?,
             npz: file.npz.into_iter().map(|npz| folder.join(npz.file)).collect(),
         })
     }
@@ -177,6 +214,14 @@ struct SuiteFile {
 struct CsvTable {
     file: PathBuf,
     label: Label,
+    #[serde(default)]
+    ignore: Vec<Label>,
+    #[serde(default)]
+    categorical: Vec<Label>,
+    #[serde(default)]
+    numeric: Vec<Label>,
+    missing: Option<Spanned<String>>,
+    delimiter: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -249,11 +294,21 @@ mod tests {
     fn own_files_lie_beside_the_suite() {
         let suite = parse(
             "policies = ['uniform', 'lin-full-post[prior_precision=1]']\ntrials = 2\nfirst_trial = 100\nsteps = 3\nseed = 4\npropensities = true\n\
-             [[csv]]\nfile = 'a.csv'\nlabel = 'kind'\n[[csv]]\nfile = '/b.csv'\nlabel = 3\n[[npz]]\nfile = 'c.npz'\n",
+             [[csv]]\nfile = 'a.csv'\nlabel = 'kind'\n[[csv]]\nfile = '/b.csv'\nlabel = 3\n\
+             ignore = ['id', 4]\ncategorical = ['zip']\nnumeric = ['year']\nmissing = 'median'\ndelimiter = ';'\n[[npz]]\nfile = 'c.npz'\n",
         )
         .unwrap();
-        assert_eq!(suite.csv[0], CsvFile { file: "folder/a.csv".into(), label: "kind".to_owned() });
-        assert_eq!(suite.csv[1], CsvFile { file: "/b.csv".into(), label: "3".to_owned() });
+        let options = CsvOptions::default();
+        let first = CsvFile { file: "folder/a.csv".into(), label: "kind".to_owned(), options };
+        assert_eq!(suite.csv[0], first);
+        let options = CsvOptions {
+            ignore: vec!["id".to_owned(), "4".to_owned()],
+            categorical: vec!["zip".to_owned()],
+            numeric: vec!["year".to_owned()],
+            missing: MissingValues::Median,
+            delimiter: b';',
+        };
+        assert_eq!(suite.csv[1], CsvFile { file: "/b.csv".into(), label: "3".to_owned(), options });
         assert_eq!(suite.npz, [PathBuf::from("folder/c.npz")]);
         assert_eq!((suite.trials, suite.first_trial), (2, 100));
         assert_eq!((suite.steps, suite.seed, suite.propensities), (3, Seed::new(4), true));
@@ -281,6 +336,18 @@ mod tests {
             (
                 format!("{rest}trials = 1\n[[csv]]\nfile = 'a'\nlabel = 1.5\n"),
                 "line 7: `label`: expected the name",
+            ),
+            (
+                format!("{rest}trials = 1\n[[csv]]\nfile = 'a'\nlabel = 1\nmissing = 'mean'\n"),
+                "line 8: `missing` is `mean`, expected one of drop, category, median",
+            ),
+            (
+                format!("{rest}trials = 1\n[[csv]]\nfile = 'a'\nlabel = 1\ndelimiter = ';;'\n"),
+                "line 8: the delimiter is `;;`, expected one character",
+            ),
+            (
+                format!("{rest}trials = 1\n[[csv]]\nfile = 'a'\nlabel = 1\nignore = [1.5]\n"),
+                "line 8: `ignore`: expected the name",
             ),
             (
                 "policies = [\n  'uniform',\n  'unifrom',\n]\ntrials = 1\nsteps = 1\nproblems = ['wheel']\n"

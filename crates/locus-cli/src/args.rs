@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use locus_bench::problem::{CsvOptions, MissingValues, parse_delimiter};
 use locus_bench::summary::{Format, Metric};
 
 /// Compares contextual-bandit policies on your machine.
@@ -20,6 +21,7 @@ Examples:
   locus bench                                 no files needed, about a minute
   locus data fetch --data DIR                 gets the benchmark's files
   locus bench --suite paper --data DIR        the paper's eight problems
+  locus inspect mine.csv --label outcome      how your own table is read
   locus bench --csv mine.csv --label outcome  your own table, its label to find
   locus table runs/quick --metric simple      what came out, from the records
   locus report runs/quick                     the same as a page with figures
@@ -60,6 +62,12 @@ pub(crate) enum Command {
     /// that of Not eat for every policy, the one whose smallest such excess is the largest. On other problems it is the
     /// context of round 0.
     Explore(Box<ExploreArgs>),
+    /// Show how a CSV or NPZ file of your own is read, without running anything
+    ///
+    /// For a CSV file: each column as numeric, categorical, label or ignored, with the reason (identifier, date, constant text, text with
+    /// too many values); rows dropped because a value is missing; features and actions. `locus bench --csv` prints the same
+    /// before it runs. For an NPZ file: array sizes and mean rewards.
+    Inspect(InspectArgs),
     /// List the problems
     Problems,
     /// List the policies, with every setting, its range, default and source
@@ -90,16 +98,19 @@ pub(crate) struct BenchArgs {
     /// Policies instead of the suite's: `id[@preset][key=value,…]`, separated by commas; uniform always runs
     #[arg(long, value_name = "POLICIES")]
     pub(crate) policies: Option<String>,
-    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems. It is read twice,
-    /// so a pipe will not do
+    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems. Prints how
+    /// each column is used; `locus inspect` does only that. The file is read twice, so a pipe will not do
     #[arg(long, value_name = "FILE", requires = "label")]
     pub(crate) csv: Vec<PathBuf>,
     /// The label's column in the CSV file, by name or by number from 0; once for each --csv
     #[arg(long, value_name = "COLUMN", requires = "csv")]
     pub(crate) label: Vec<String>,
-    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order
+    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order. `optimal` is the best
+    /// expected reward of each round, not the index of the best action
     #[arg(long, value_name = "FILE")]
     pub(crate) npz: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
     /// Trials of each policy on each problem, instead of the suite's
     #[arg(long, value_name = "N")]
     pub(crate) trials: Option<usize>,
@@ -137,6 +148,85 @@ pub(crate) struct BenchArgs {
     pub(crate) data: DataArgs,
 }
 
+// How the columns of a CSV file are read. No doc comment: clap would show it in place of the description of the command.
+#[derive(Debug, Args)]
+pub(crate) struct ColumnArgs {
+    /// Columns to ignore, by name or by number from 0, separated by commas. Applies to every --csv; a suite can differ by file
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) ignore: Vec<String>,
+    /// Columns to read as categories. For the label, this allows fractions and more than 100 values
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) categorical: Vec<String>,
+    /// Columns to read as numbers, even if they look like identifiers
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) numeric: Vec<String>,
+    /// How to handle missing values (empty cells, `?`, `NA`, `NaN`). `drop` drops the row. `category` makes them a category of their
+    /// own, and drops rows with missing numbers. `median` does the same, but fills missing numbers with the median [default: drop]
+    #[arg(long, value_name = "drop|category|median", value_enum, hide_possible_values = true)]
+    pub(crate) missing: Option<MissingArg>,
+    /// The delimiter of the CSV file: one character, or `tab` [default: a comma]
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
+    pub(crate) delimiter: Option<u8>,
+}
+
+impl ColumnArgs {
+    /// The first of these options that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        [
+            ("--ignore", !self.ignore.is_empty()),
+            ("--categorical", !self.categorical.is_empty()),
+            ("--numeric", !self.numeric.is_empty()),
+            ("--missing", self.missing.is_some()),
+            ("--delimiter", self.delimiter.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(option, is_given)| is_given.then_some(option))
+    }
+}
+
+impl From<&ColumnArgs> for CsvOptions {
+    fn from(args: &ColumnArgs) -> Self {
+        let defaults = Self::default();
+        Self {
+            ignore: args.ignore.clone(),
+            categorical: args.categorical.clone(),
+            numeric: args.numeric.clone(),
+            missing: args.missing.map_or(defaults.missing, MissingValues::from),
+            delimiter: args.delimiter.unwrap_or(defaults.delimiter),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MissingArg {
+    Drop,
+    Category,
+    Median,
+}
+
+impl From<MissingArg> for MissingValues {
+    fn from(missing: MissingArg) -> Self {
+        match missing {
+            MissingArg::Drop => Self::Drop,
+            MissingArg::Category => Self::Category,
+            MissingArg::Median => Self::Median,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: locus inspect mine.csv --label outcome")]
+pub(crate) struct InspectArgs {
+    /// The file: CSV with a header (plain, .gz or .zst), or NPZ
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The label's column in the CSV file, by name or by number from 0 [default: no column is the label]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label: Option<String>,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+}
+
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["problem", "csv", "npz"])))]
 pub(crate) struct ExploreArgs {
@@ -148,9 +238,12 @@ pub(crate) struct ExploreArgs {
     /// The label's column in the CSV file, by name or by number from 0
     #[arg(long, value_name = "COLUMN", requires = "csv")]
     pub(crate) label: Option<String>,
-    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order
+    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order. `optimal` is the best
+    /// expected reward of each round, not the index of the best action
     #[arg(long, value_name = "FILE")]
     pub(crate) npz: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
     /// The policies: `id[@preset][key=value,…]`, separated by commas; any that expect rewards
     #[arg(long, value_name = "POLICIES", default_value = "lu-gauss,lu-sivi")]
     pub(crate) policies: String,

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use locus::{PolicySpec, PolicyText, Registry, Seed};
 use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
-use locus_bench::problem::{self, Loaded};
+use locus_bench::problem::{self, CsvOptions, Loaded};
 use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
 
-use crate::args::{BenchArgs, DEFAULT_SUITE, SelectionArgs};
+use crate::args::{BenchArgs, ColumnArgs, DEFAULT_SUITE, SelectionArgs};
+use crate::inspect::{Detail, describe_schema};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::report;
@@ -101,11 +102,16 @@ fn experiment(args: &BenchArgs, registry: &Registry) -> Result<Experiment> {
         args.csv.len(),
         args.label.len()
     );
+    check_columns(&args.columns, !args.csv.is_empty())?;
     let csv: Vec<CsvFile> = args
         .csv
         .iter()
         .zip(&args.label)
-        .map(|(file, label)| CsvFile { file: file.clone(), label: label.clone() })
+        .map(|(file, label)| CsvFile {
+            file: file.clone(),
+            label: label.clone(),
+            options: CsvOptions::from(&args.columns),
+        })
         .collect();
     if names_problems(args) {
         suite.problems = each_once(args.problems.as_deref().unwrap_or_default());
@@ -138,6 +144,16 @@ fn experiment(args: &BenchArgs, registry: &Registry) -> Result<Experiment> {
         suite: suite.name,
         out,
     })
+}
+
+/// Fails where options are about the columns of a CSV file, and no such file is named.
+pub(crate) fn check_columns(columns: &ColumnArgs, has_csv: bool) -> Result<()> {
+    match columns.given() {
+        Some(option) if !has_csv => {
+            bail!("{option} is about the columns of a CSV file; name one with --csv FILE --label COLUMN")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The words of the command.
@@ -239,11 +255,19 @@ pub(crate) fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> 
     for name in &suite.problems {
         problems.push(problem::load(name, folder)?);
     }
-    for CsvFile { file, label } in &suite.csv {
-        problems.push(problem::load_csv(file, label)?);
+    let mut schemas = String::new();
+    for CsvFile { file, label, options } in &suite.csv {
+        let loaded = problem::load_csv(file, label, options)?;
+        if let Some(schema) = &loaded.schema {
+            schemas.push_str(&describe_schema(schema, file, Detail::Short));
+        }
+        problems.push(loaded);
     }
     for file in &suite.npz {
         problems.push(problem::load_npz(file)?);
+    }
+    if !schemas.is_empty() {
+        tell(schemas.trim_end());
     }
     for loaded in &problems {
         for note in &loaded.notes {

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use locus::{PolicySpec, Registry, Seed};
 use locus_bench::explore::Exploration;
+use locus_bench::problem::CsvOptions;
 use locus_bench::record::{TRIALS_FILE, safe_name};
 use locus_bench::suite::{CsvFile, Suite};
 
 use crate::args::ExploreArgs;
-use crate::bench::{command_line, default_jobs, load, parse_policies, stop_on_ctrl_c};
+use crate::bench::{check_columns, command_line, default_jobs, load, parse_policies, stop_on_ctrl_c};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::{FAILED, INTERRUPTED};
@@ -59,11 +60,16 @@ fn exploration(args: &ExploreArgs, registry: &Registry) -> Result<Exploration> {
             policies.push(policy);
         }
     }
-    let csv = args.csv.iter().zip(&args.label);
+    check_columns(&args.columns, args.csv.is_some())?;
+    let csv = args.csv.iter().zip(&args.label).map(|(file, label)| CsvFile {
+        file: file.clone(),
+        label: label.clone(),
+        options: CsvOptions::from(&args.columns),
+    });
     let suite = Suite {
         name: "explore".to_owned(),
         problems: args.problem.iter().cloned().collect(),
-        csv: csv.map(|(file, label)| CsvFile { file: file.clone(), label: label.clone() }).collect(),
+        csv: csv.collect(),
         npz: args.npz.iter().cloned().collect(),
         policies,
         trials: 1,

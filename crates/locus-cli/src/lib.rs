@@ -20,6 +20,7 @@ mod bench;
 mod data;
 mod explore;
 mod fetch;
+mod inspect;
 mod layout;
 mod listing;
 mod output;
@@ -53,6 +54,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         Command::Report(args) => report::run(&args, registry),
         Command::Status(args) => status::run(&args),
         Command::Explore(args) => explore::run(&args, registry),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Problems => listing::problems(),
         Command::Policies { ids } => listing::policies(&ids, registry),
         Command::Data(args) => data::run(&args),

@@ -7,7 +7,7 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::npy::{Array, read_npy};
+use super::npy::{Array, read_npy_any};
 use crate::Error;
 use crate::error::ErrorKind;
 
@@ -42,12 +42,17 @@ impl<R: Read + Seek> Npz<R> {
         names.map(|name| name.strip_suffix(".npy").unwrap_or(&name).to_owned()).collect()
     }
 
-    /// Reads the array of this name, if there is one.
+    /// Reads the array of this name, if there is one: floats, integers or booleans.
     pub(crate) fn array(&mut self, name: &str) -> Result<Option<Array>, Error> {
+        Ok(self.array_and_class(name)?.map(|(array, _)| array))
+    }
+
+    /// The same, and whether its values are stored as whole numbers.
+    pub(crate) fn array_and_class(&mut self, name: &str) -> Result<Option<(Array, bool)>, Error> {
         let Some(index) = self.archive.index_for_name(&format!("{name}.npy")) else { return Ok(None) };
         let label = format!("{}, array `{name}`", self.file);
         let member = self.archive.by_index(index).map_err(|error| unreadable(&label, error))?;
-        read_npy(member, &label).map(Some)
+        read_npy_any(member, &label).map(Some)
     }
 
     /// Reads the array of this name, which has to be there.

@@ -10,8 +10,8 @@ use crate::Error;
 use crate::error::ErrorKind;
 use crate::problem::Loaded;
 use crate::record::{
-    FileRecord, Machine, PolicyRecord, ProblemRecord, RUN_FILE, RunFile, Session, Trials, VERSION,
-    read_all_trials, read_run, sequence_checksum,
+    FileRecord, Machine, PolicyRecord, ProblemRecord, RUN_FILE, RunFile, SchemaRecord, Session, Trials,
+    VERSION, read_all_trials, read_run, sequence_checksum,
 };
 use crate::trial::{TrialId, sequence_seed};
 
@@ -191,7 +191,7 @@ impl Experiment {
     /// The experiment as `run.json` knows it. Makes the first sequence of every problem, for its checksum.
     pub(crate) fn describe(&self, policies: &[PolicySpec]) -> Result<RunFile, Error> {
         let mut run = RunFile::new(self.seed.number(), self.steps, self.propensities);
-        for Loaded { problem, files, .. } in &self.problems {
+        for Loaded { problem, files, schema, .. } in &self.problems {
             let first = problem.sequence(self.steps, sequence_seed(self.seed, problem.name(), 0))?;
             let file = |file: &crate::problem::FileUsed| FileRecord {
                 name: file.name.clone(),
@@ -203,6 +203,7 @@ impl Experiment {
                 n_actions: problem.shape().n_actions,
                 files: files.iter().map(file).collect(),
                 first_trial_sha256: sequence_checksum(&first),
+                schema: schema.as_ref().map(SchemaRecord::from),
             });
         }
         let policy =

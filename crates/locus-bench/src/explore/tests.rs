@@ -62,7 +62,7 @@ fn exploration(problem: Arc<dyn Problem>, policies: &[&str], out: &Path) -> Expl
     Exploration {
         registry: locus::Registry::standard(),
         command: vec!["locus".to_owned()],
-        problem: Loaded { problem, files: Vec::new(), notes: Vec::new() },
+        problem: Loaded { problem, files: Vec::new(), notes: Vec::new(), schema: None },
         policies: policies.iter().map(|policy| policy.parse().unwrap()).collect(),
         seed: Seed::new(0),
         trial: 1,

@@ -50,14 +50,14 @@ impl Classification {
         }
         if let Some(feature) = features.iter().find(|feature| width(feature) > MAX_CATEGORIES) {
             return Err(invalid(format!(
-                "the text column `{}` has {} different values, expected at most {MAX_CATEGORIES}; drop the column, or bucket its values",
+                "the text column `{}` has {} different values, expected at most {MAX_CATEGORIES}; leave the column out with --ignore, or bucket its values",
                 feature.name,
                 width(feature)
             )));
         }
         if n_features > MAX_FEATURES {
             return Err(invalid(format!(
-                "its {} columns make {n_features} features, expected at most {MAX_FEATURES} (a text column makes one for each of its values); drop columns, or bucket values",
+                "its {} columns make {n_features} features, expected at most {MAX_FEATURES} (a text column makes one for each of its values); leave columns out with --ignore, or bucket values",
                 features.len()
             )));
         }
@@ -244,8 +244,8 @@ mod tests {
         assert_eq!(problem(&ids(1000), &kinds).unwrap().shape().n_features, 1000);
         assert_eq!(
             problem(&ids(1001), &kinds).unwrap_err().to_string(),
-            "t.csv: the text column `column 1` has 1001 different values, expected at most 1000; drop the column, or \
-             bucket its values"
+            "t.csv: the text column `column 1` has 1001 different values, expected at most 1000; leave the column out with \
+             --ignore, or bucket its values"
         );
         // Eleven columns, each narrow enough, and then numbers alone.
         let row = |id: usize| format!("{}{}\n", format!("id{id},").repeat(11), id % 2);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use locus::Shape;
 
-use super::{Problem, adult, census, covertype, financial, jester, linear, mushroom, statlog, wheel};
+use super::{Problem, Schema, adult, census, covertype, financial, jester, linear, mushroom, statlog, wheel};
 use crate::Error;
 use crate::data::{DataFile, Fingerprint, catalog};
 use crate::error::ErrorKind;
@@ -83,6 +83,8 @@ pub struct Loaded {
     pub files: Vec<FileUsed>,
     /// What whoever runs the benchmark should be told: rows dropped, an unknown checksum.
     pub notes: Vec<String>,
+    /// How the columns of the user's own table are used; `None` for all other problems.
+    pub schema: Option<Schema>,
 }
 
 /// A file that a problem was made from.
@@ -117,7 +119,7 @@ pub fn load(name: &str, data_dir: Option<&Path>) -> Result<Loaded, Error> {
     let info = info(name)?;
     let (file_name, read) = match info.origin {
         Origin::Generated(make) => {
-            return Ok(Loaded { problem: make(), files: Vec::new(), notes: Vec::new() });
+            return Ok(Loaded { problem: make(), files: Vec::new(), notes: Vec::new(), schema: None });
         }
         Origin::File { name, read } => (name, read),
     };
@@ -133,7 +135,12 @@ pub fn load(name: &str, data_dir: Option<&Path>) -> Result<Loaded, Error> {
             "{label}: the checksum is not the known one; results may differ from published ones"
         ));
     }
-    Ok(Loaded { problem, files: vec![FileUsed { name: file_name.to_owned(), sha256, known }], notes })
+    Ok(Loaded {
+        problem,
+        files: vec![FileUsed { name: file_name.to_owned(), sha256, known }],
+        notes,
+        schema: None,
+    })
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@
 mod curves;
 mod folder;
 mod run_file;
+mod schema;
 mod selection;
 mod trials;
 mod worker;
@@ -28,6 +29,7 @@ pub use curves::{CurvePaths, curve_paths, safe_name};
 pub(crate) use folder::{Folder, create_folder, replace_file};
 pub use run_file::{FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, Session, read_run};
 pub(crate) use run_file::{parse_format, sequence_checksum};
+pub use schema::{ColumnRecord, SchemaRecord};
 pub use selection::Selection;
 pub use trials::{COLUMNS, Measured, TrialRow, read_readable_trials, read_trials};
 pub(crate) use trials::{Trials, read_all_trials};

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::RUN_FILE;
+use super::{RUN_FILE, SchemaRecord};
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::problem::Sequence;
@@ -57,6 +57,9 @@ pub struct ProblemRecord {
     pub files: Vec<FileRecord>,
     /// SHA-256 of all contexts and rewards of trial 0, in hexadecimal.
     pub first_trial_sha256: String,
+    /// How the user's own table was read; missing in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<SchemaRecord>,
 }
 
 /// A data file.
@@ -182,7 +185,7 @@ impl RunFile {
         };
         check("propensities", on_off(self.propensities), on_off(asked.propensities), remedy)?;
         for problem in asked.problems {
-            let Some(old) = self.problems.iter().find(|old| old.name == problem.name) else {
+            let Some(old) = self.problems.iter_mut().find(|old| old.name == problem.name) else {
                 self.problems.push(problem);
                 continue;
             };
@@ -192,10 +195,14 @@ impl RunFile {
             // The files are the same from here on, so something else was made of them.
             let remedy = match problem.files[..] {
                 [] => "go back to the version of locus of these trials",
-                _ => "go back to the label and the version of locus of these trials: the data are the same",
+                _ => {
+                    "go back to the label, the column options and the version of locus of these trials: the data are the same"
+                }
             };
             check(&its("of features × actions"), &old.shape(), &problem.shape(), remedy)?;
             check(&its("rounds of checksum"), &old.first_trial_sha256, &problem.first_trial_sha256, remedy)?;
+            // The rounds are the same, so the schema holds for the recorded trials, too.
+            old.schema = old.schema.take().or(problem.schema);
         }
         for policy in asked.policies {
             let Some(old) = self.policies.iter().find(|old| old.policy == policy.policy) else {
@@ -297,6 +304,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::{Column, MissingValues, Reason, Schema, Usage};
     use locus::Shape;
     use proptest::prelude::*;
 
@@ -310,6 +318,7 @@ mod tests {
                 n_actions: 3,
                 files: vec![FileRecord { name: format!("{name}.csv"), sha256: sha256.to_owned() }],
                 first_trial_sha256: "00".to_owned(),
+                schema: None,
             })
             .collect();
         run.policies = policies
@@ -330,6 +339,56 @@ mod tests {
         assert_eq!(both, run(1, &[("a", "11"), ("b", "22")], &[("x", "x[k=1]"), ("y", "y[]")]));
         assert_eq!(RunFile::parse(&both.to_json()), Ok(both.clone()));
         assert_eq!(both.clone().extended(first, Path::new("out"), &Registry::standard()).unwrap(), both);
+    }
+
+    /// A file of an earlier version has no schema, and gains it when the same rounds are run again.
+    #[test]
+    fn a_schema_is_kept_and_may_be_missing() {
+        let column = |usage| Column {
+            name: "a".to_owned(),
+            usage,
+            is_forced: usage == Usage::Ignored(Reason::Asked),
+            missing: 3,
+            rows_dropped: 2,
+        };
+        let schema = Schema {
+            columns: vec![
+                column(Usage::Numeric { is_constant: true }),
+                column(Usage::Categorical { values: 4 }),
+                column(Usage::Label { values: 3 }),
+                column(Usage::Ignored(Reason::Identifier { values: 9 })),
+                column(Usage::Ignored(Reason::Asked)),
+            ],
+            n_features: 2,
+            n_actions: Some(3),
+            rows_read: 9,
+            rows_dropped: 2,
+            missing: MissingValues::Median,
+            delimiter: b'\t',
+        };
+        let old = run(1, &[("a", "11")], &[]);
+        assert!(!old.to_json().contains("schema"), "older files stay as they are");
+        let mut new = old.clone();
+        new.problems[0].schema = Some(SchemaRecord::from(&schema));
+        let json = new.to_json();
+        assert_eq!(RunFile::parse(&json), Ok(new.clone()));
+        assert!(json.contains("\"format\": 1,") && json.contains("\"missing\": \"median\""), "{json}");
+        let columns = &new.problems[0].schema.as_ref().unwrap().columns;
+        let said: Vec<_> =
+            columns.iter().map(|c| (c.usage.as_str(), c.reason.as_deref(), c.values, c.forced)).collect();
+        let expected = [
+            ("numeric", Some("constant"), None, false),
+            ("categorical", None, Some(4), false),
+            ("label", None, Some(3), false),
+            ("ignored", Some("identifier"), Some(9), false),
+            ("ignored", Some("asked"), None, true),
+        ];
+        assert_eq!(said, expected);
+        let extended = |one: &RunFile, other: &RunFile| {
+            one.clone().extended(other.clone(), Path::new("out"), &Registry::standard()).unwrap()
+        };
+        assert_eq!(extended(&old, &new), new);
+        assert_eq!(extended(&new, &old), new);
     }
 
     #[test]

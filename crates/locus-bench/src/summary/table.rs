@@ -323,6 +323,14 @@ fn statistics(
         }
         return None;
     }
+    let n_negative = values.values().filter(|value| **value < 0.0).count();
+    if metric == Metric::Cumulative && n_negative > 0 {
+        let lowest = values.values().copied().fold(f64::INFINITY, f64::min);
+        notes.push(format!(
+            "{policy} on {problem}: total regret is negative in {n_negative} of {}, down to {lowest:.1}: the policy earned more than the best expected rewards. Noise in the rewards can cause this; a large amount means that `optimal` is too low.",
+            trials_of(values.len())
+        ));
+    }
     if !metric.is_normalized() {
         return Statistics::of(&values.into_values().collect::<Vec<_>>());
     }

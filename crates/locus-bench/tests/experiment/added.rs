@@ -141,7 +141,7 @@ fn other_data_are_another_experiment() {
 fn other_rounds_are_another_experiment() {
     refused(
         |experiment| experiment.problems[1] = dice_from("b", 2.0, "11"),
-        &["with `b` rounds of checksum ", "go back to the label and the version"],
+        &["with `b` rounds of checksum ", "go back to the label, the column options and the version"],
     );
 }
 

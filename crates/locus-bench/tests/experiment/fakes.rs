@@ -51,7 +51,7 @@ pub(crate) fn dice(name: &str) -> Loaded {
 pub(crate) fn dice_from(name: &str, scale: f64, sha256: &str) -> Loaded {
     let file = FileUsed { name: format!("{name}.dat"), sha256: sha256.to_owned(), known: None };
     let problem = Arc::new(Dice { name: name.to_owned(), scale });
-    Loaded { problem, files: vec![file], notes: Vec::new() }
+    Loaded { problem, files: vec![file], notes: Vec::new(), schema: None }
 }
 
 /// What a fake does when it is asked to choose.

@@ -103,7 +103,9 @@ fn completions_know_the_flags() {
 #[test]
 fn help_is_something_to_work_from() {
     let help = said(&["--help"]);
-    for command in ["bench", "table", "report", "status", "problems", "policies", "data", "completions"] {
+    for command in
+        ["bench", "table", "report", "status", "inspect", "problems", "policies", "data", "completions"]
+    {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(help.contains("locus bench --suite paper --data DIR"), "{help}");
@@ -118,6 +120,11 @@ fn help_is_something_to_work_from() {
         "--csv",
         "--label",
         "--npz",
+        "--ignore",
+        "--categorical",
+        "--numeric",
+        "--missing",
+        "--delimiter",
         "--trials",
         "--steps",
         "--seed",
@@ -136,6 +143,9 @@ fn help_is_something_to_work_from() {
     {
         assert!(table.contains(word), "{word} in {table}");
     }
+    let inspect = said(&["inspect", "--help"]);
+    assert!(inspect.starts_with("Show how a CSV or NPZ file of your own is read"), "{inspect}");
+    assert!(inspect.contains("Example: locus inspect mine.csv --label outcome"), "{inspect}");
     let in_one_line = |help: &str| help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(in_one_line(&table).contains("last 500 steps (the last quarter of fewer than 2000)"), "{table}");
     assert!(in_one_line(&bench).contains("read twice, so a pipe will not do"), "{bench}");

@@ -94,7 +94,12 @@ fn own_files_that_do_not_fit_are_refused() {
     label.refused(&["mine.csv: there is no column 2 among the 2, counted from 0"]);
     desk.tiny_bench("--csv nowhere.csv --label kind").refused(&["cannot read nowhere.csv: No such file"]);
     desk.tiny_bench("--npz nowhere.npz").refused(&["cannot read nowhere.npz: No such file"]);
-    desk.tiny_bench("--npz mine.csv").refused(&["mine.csv: cannot read the archive"]);
+    desk.tiny_bench("--npz mine.csv").refused(&[
+        "mine.csv: this is not an NPZ file; if it is a table with a header, give it with --csv FILE --label COLUMN",
+    ]);
+    desk.write("mine.npz", b"PK\x05\x06");
+    let archive = desk.tiny_bench("--csv mine.npz --label kind");
+    archive.refused(&["mine.npz: this is an NPZ file, expected text; give it with --npz FILE"]);
     let steps = desk.tiny_bench("--csv mine.csv --label kind");
     steps.refused(&["problem `mine` has 2 rows, but 60 steps were asked for; ask for at most 2 steps"]);
     desk.write("other/mine.csv", "size,kind\n1,a\n2,b\n");
@@ -106,12 +111,15 @@ fn own_files_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn a_column_of_identifiers_is_refused() {
+fn a_table_of_identifiers_alone_is_refused() {
     let desk = Desk::new();
     let rows: String = (0..1001).map(|row| format!("user-{row},{}\n", row % 2)).collect();
     desk.write("mine.csv", format!("user,kind\n{rows}"));
     desk.tiny_bench("--csv mine.csv --label kind").refused(&[
+        "mine.csv: no column is left as a feature: `user` is ignored (identifier); use one with --categorical COLUMN",
+    ]);
+    desk.tiny_bench("--csv mine.csv --label kind --categorical user").refused(&[
         "mine.csv: the text column `user` has 1001 different values, expected at most 1000",
-        "drop",
+        "--ignore",
     ]);
 }

@@ -113,7 +113,7 @@ fn a_part_of_a_run_can_be_asked_for() {
 #[test]
 fn neither_data_nor_the_other_files_are_needed() {
     let desk = Desk::new();
-    let rows: String = (0..80).map(|row| format!("{row},{}\n", row % 2)).collect();
+    let rows: String = (0..80).map(|row| format!("{row}.5,{}\n", row % 2)).collect();
     let data = desk.write("mine.csv", format!("a,b\n{rows}"));
     desk.tiny_bench("--csv mine.csv --label b --out out").ok();
     let before = table(&desk, "out --metric simple");

@@ -18,6 +18,17 @@ pub(super) enum Family {
     Real,
     /// Whole numbers without sign, of 2 or 4 bytes.
     Whole,
+    /// Floating-point numbers of 4 or 8 bytes, integers of 1 to 8, and booleans.
+    Any,
+}
+
+/// How a value is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Float,
+    Signed,
+    /// Booleans, too, which are 0 and 1.
+    Unsigned,
 }
 
 /// What a header says, checked as far as it can be.
@@ -26,6 +37,7 @@ pub(super) struct NpyHeader {
     /// The product of `shape`; so many values also fit into the address space.
     pub(super) n_values: usize,
     /// As the family has them.
+    pub(super) class: Class,
     pub(super) value_bytes: usize,
     pub(super) is_big_endian: bool,
     pub(super) is_fortran_order: bool,
@@ -104,34 +116,53 @@ fn parse(text: &str, family: Family) -> Result<NpyHeader, String> {
     let (Some(dtype), Some(is_fortran_order), Some(shape)) = (dtype, is_fortran_order, shape) else {
         return Err("the header lacks one of descr, fortran_order and shape".to_owned());
     };
-    let (value_bytes, is_big_endian) = family.width_and_end(dtype)?;
+    let (class, value_bytes, is_big_endian) = family.storage(dtype)?;
     if !matches!(shape.len(), 1 | 2) {
         return Err(format!("the array has {} dimensions, expected 1 or 2", shape.len()));
     }
     let n_values = shape.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
     match n_values {
         Some(n_values) if n_values <= isize::MAX as usize / value_bytes => {
-            Ok(NpyHeader { shape, n_values, value_bytes, is_big_endian, is_fortran_order })
+            Ok(NpyHeader { shape, n_values, class, value_bytes, is_big_endian, is_fortran_order })
         }
         _ => Err(format!("the shape {shape:?} has more values than memory can hold")),
     }
 }
 
 impl Family {
-    /// Bytes per value, and whether the big end comes first.
-    fn width_and_end(self, dtype: &str) -> Result<(usize, bool), String> {
-        match (self, dtype) {
-            (Self::Real, "<f4") | (Self::Whole, "<u4") => Ok((4, false)),
-            (Self::Real, ">f4") | (Self::Whole, ">u4") => Ok((4, true)),
-            (Self::Real, "<f8") => Ok((8, false)),
-            (Self::Real, ">f8") => Ok((8, true)),
-            (Self::Whole, "<u2") => Ok((2, false)),
-            (Self::Whole, ">u2") => Ok((2, true)),
-            (Self::Real, _) => Err(format!(
+    /// How values are stored, bytes per value, and whether the big end comes first.
+    fn storage(self, dtype: &str) -> Result<(Class, usize, bool), String> {
+        let (end, name) = dtype.split_at_checked(1).unwrap_or(("", ""));
+        let storage = match name {
+            "f4" => Some((Class::Float, 4)),
+            "f8" => Some((Class::Float, 8)),
+            "b1" | "u1" => Some((Class::Unsigned, 1)),
+            "u2" => Some((Class::Unsigned, 2)),
+            "u4" => Some((Class::Unsigned, 4)),
+            "u8" => Some((Class::Unsigned, 8)),
+            "i1" => Some((Class::Signed, 1)),
+            "i2" => Some((Class::Signed, 2)),
+            "i4" => Some((Class::Signed, 4)),
+            "i8" => Some((Class::Signed, 8)),
+            _ => None,
+        };
+        let storage = storage.filter(|(class, bytes)| match self {
+            Self::Real => *class == Class::Float,
+            Self::Whole => *class == Class::Unsigned && [2, 4].contains(bytes),
+            Self::Any => true,
+        });
+        match (self, storage, end) {
+            (_, Some((class, bytes)), "<" | ">") => Ok((class, bytes, end == ">")),
+            // One byte has no end.
+            (_, Some((class, 1)), "|") => Ok((class, 1, false)),
+            (Self::Real, ..) => Err(format!(
                 "the dtype is `{dtype}`, expected <f4, <f8, >f4 or >f8; convert with `.astype(numpy.float64)`"
             )),
-            (Self::Whole, _) => Err(format!(
+            (Self::Whole, ..) => Err(format!(
                 "the dtype is `{dtype}`, expected <u2, <u4, >u2 or >u4; convert with `.astype(numpy.uint32)`"
+            )),
+            (Self::Any, ..) => Err(format!(
+                "the dtype is `{dtype}`, expected floats of 4 or 8 bytes, integers or booleans; convert with `.astype(numpy.float64)`"
             )),
         }
     }

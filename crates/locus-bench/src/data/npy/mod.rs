@@ -11,7 +11,7 @@ use crate::error::ErrorKind;
 
 mod header;
 
-use header::{Family, NpyHeader};
+use header::{Class, Family, NpyHeader};
 
 /// An array of one or two dimensions, rows first.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +54,40 @@ impl Array {
 /// Memory grows with the bytes that arrive, not with the shape that the header claims.
 pub fn read_npy(mut input: impl Read, file: &str) -> Result<Array, Error> {
     let header = header::read(&mut input, file, Family::Real)?;
+    read_floats(input, file, header)
+}
+
+/// Reads an array of floating-point numbers, integers or booleans to the end of `input`, and says whether its values are stored as
+/// whole numbers. These become `f64`, which rounds those beyond 2⁵³.
+pub(crate) fn read_npy_any(mut input: impl Read, file: &str) -> Result<(Array, bool), Error> {
+    let header = header::read(&mut input, file, Family::Any)?;
+    /// Reads numbers of this type as `f64`.
+    macro_rules! read {
+        ($type:ty) => {{
+            let number: fn([u8; size_of::<$type>()]) -> f64 = match header.is_big_endian {
+                true => |bytes| <$type>::from_be_bytes(bytes) as f64,
+                false => |bytes| <$type>::from_le_bytes(bytes) as f64,
+            };
+            read_values::<{ size_of::<$type>() }, f64>(&mut input, file, header.n_values, number)?
+        }};
+    }
+    let values = match (header.class, header.value_bytes) {
+        (Class::Float, _) => return Ok((read_floats(input, file, header)?, false)),
+        (Class::Signed, 1) => read!(i8),
+        (Class::Signed, 2) => read!(i16),
+        (Class::Signed, 4) => read!(i32),
+        (Class::Signed, _) => read!(i64),
+        (Class::Unsigned, 1) => read!(u8),
+        (Class::Unsigned, 2) => read!(u16),
+        (Class::Unsigned, 4) => read!(u32),
+        (Class::Unsigned, _) => read!(u64),
+    };
+    expect_end(&mut input, file, header.n_values)?;
+    let values = ArrayValues::F64(rows_first(values, &header));
+    Ok((Array { shape: header.shape, values }, true))
+}
+
+fn read_floats(mut input: impl Read, file: &str, header: NpyHeader) -> Result<Array, Error> {
     let values = if header.value_bytes == 4 {
         let number = if header.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
         let values = read_values::<4, f32>(&mut input, file, header.n_values, number)?;

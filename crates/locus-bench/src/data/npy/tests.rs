@@ -70,6 +70,45 @@ fn what_is_not_understood_is_named() {
 }
 
 #[test]
+fn integers_and_booleans_are_read_where_they_are_welcome() {
+    let file = |dtype: &str, order: &str, values: &[u8]| {
+        npy(1, &format!("{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': (2, 1), }}"), values)
+    };
+    for (dtype, bytes, expected) in [
+        ("|i1", &[0xFF, 2][..], [-1.0, 2.0]),
+        ("|u1", &[0xFF, 2], [255.0, 2.0]),
+        ("|b1", &[0, 1], [0.0, 1.0]),
+        ("<i2", &[0xFE, 0xFF, 1, 2], [-2.0, 513.0]),
+        (">i2", &[0xFF, 0xFE, 1, 2], [-2.0, 258.0]),
+        ("<u2", &[0xFE, 0xFF, 1, 2], [65_534.0, 513.0]),
+        ("<i4", &[0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0], [-1.0, 1.0]),
+        (">u4", &[0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 1], [4_294_967_295.0, 1.0]),
+        ("<i8", &[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 3, 0, 0, 0, 0, 0, 0, 0], [-2.0, 3.0]),
+        (">u8", &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7], [4_294_967_296.0, 7.0]),
+    ] {
+        let good = file(dtype, "False", bytes);
+        let (array, is_whole) = read_npy_any(&good[..], "a.npy").unwrap();
+        assert_eq!((&array.shape[..], is_whole), (&[2, 1][..], true), "{dtype}");
+        assert_eq!(array.into_f64(), expected, "{dtype}");
+        assert!((0..good.len()).all(|cut| read_npy_any(&good[..cut], "a.npy").is_err()));
+        assert!(read_npy_any(&[&good[..], b"x"].concat()[..], "a.npy").is_err());
+        // The curves of a run are floats, and nothing else is taken for one.
+        assert!(read_npy(&good[..], "a.npy").is_err());
+    }
+    let columns = npy(1, "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 2), }", &[1, 3, 2, 4]);
+    assert_eq!(read_npy_any(&columns[..], "a.npy").unwrap().0.into_f64(), [1.0, 2.0, 3.0, 4.0]);
+    let (floats, is_whole) = read_npy_any(&npy_f64("(2,)", &[1.0, 2.0])[..], "a.npy").unwrap();
+    assert_eq!((floats.into_f64(), is_whole), (vec![1.0, 2.0], false));
+    for dtype in ["<f2", "<c8", "|S3", "|O", "<U4", "<M8", "|i2", "i4", "é", ""] {
+        let message = read_npy_any(&file(dtype, "False", &[0; 16])[..], "a.npy").unwrap_err().to_string();
+        assert!(
+            message.contains(&format!("`{dtype}`, expected floats of 4 or 8 bytes, integers")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn cut_long_and_boastful_files_are_refused() {
     let good = npy_f64("(2, 2)", &[1.0, 2.0, 3.0, 4.0]);
     assert!(read_npy(&good[..], "a.npy").is_ok());
@@ -154,7 +193,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(
         version in 0_u8..5,
-        literal in r"[{}()\[\]'\x22:, 0-9LTruFalsedch<>f48_é]{0,60}|\{'descr': '[<>](f[48]|u[24])', 'fortran_order': (True|False), 'shape': \([0-9]{0,20},[0-9]{0,20}\), \}",
+        literal in r"[{}()\[\]'\x22:, 0-9LTruFalsedch<>f48_é]{0,60}|\{'descr': '[<>](f[48]|[iu][1248])', 'fortran_order': (True|False), 'shape': \([0-9]{0,20},[0-9]{0,20}\), \}",
         values in proptest::collection::vec(any::<u8>(), 0..100),
     ) {
         let file = npy(version, &literal, &values);
@@ -163,6 +202,9 @@ proptest! {
         }
         if let Ok(whole) = read_npy_u32(&file[..], "a.npy") {
             prop_assert!(2 * whole.len() <= values.len());
+        }
+        if let Ok((array, _)) = read_npy_any(&file[..], "a.npy") {
+            prop_assert_eq!(array.shape.iter().product::<usize>(), array.into_f64().len());
         }
         let _ = read_npy(&values[..], "a.npy");
         let _ = read_npy_u32(&values[..], "a.npy");

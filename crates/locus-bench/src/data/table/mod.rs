@@ -6,11 +6,13 @@
 
 mod categories;
 mod numbers;
+mod profile;
 mod reader;
 mod records;
 
 pub(crate) use categories::CategoryColumn;
 pub(crate) use numbers::NumberColumn;
+pub(crate) use profile::Profile;
 pub(crate) use reader::TableReader;
 
 /// What stands between two cells. Blanks around a cell never count.
@@ -18,6 +20,8 @@ pub(crate) use reader::TableReader;
 pub(crate) enum Separator {
     /// A comma; cells may be quoted as RFC 4180 says.
     Comma,
+    /// Another byte, with the same quotes.
+    Byte(u8),
     /// Any number of spaces and tabs.
     Whitespace,
 }
@@ -58,6 +62,28 @@ pub(crate) enum Missing {
     IsCategory,
     /// It is an error.
     IsError,
+    /// In a column of texts it is a category of its own, however it is written. A row without a number or label is left out, and counted.
+    OwnCategory,
+    /// In a column of numbers it is the median of the rows that are kept, in a column of texts a category of its own. A row without a label
+    /// is left out, and counted.
+    Median,
+}
+
+impl Missing {
+    /// Whether a row is left out, or an error, because a cell of this kind is missing.
+    fn is_gap(self, kind: Kind) -> bool {
+        match (self, kind) {
+            (_, Kind::Dropped) | (Self::IsCategory, _) => false,
+            (Self::DropRow | Self::IsError, _) => true,
+            (Self::OwnCategory, kind) => kind != Kind::Category,
+            (Self::Median, kind) => kind == Kind::Label,
+        }
+    }
+
+    /// Whether something takes the place of a missing cell.
+    fn fills(self) -> bool {
+        matches!(self, Self::OwnCategory | Self::Median)
+    }
 }
 
 /// The rows of a file, column by column.
@@ -67,6 +93,8 @@ pub(crate) struct Table {
     pub(crate) n_rows: usize,
     /// Number of rows that were left out because a cell is missing.
     pub(crate) n_dropped: usize,
+    /// For each column of the file, how many of the rows that were left out miss its cell.
+    pub(crate) dropped: Vec<usize>,
     /// The columns that describe a row, in the order of the file.
     pub(crate) features: Vec<Feature>,
     /// The classes, if a column was declared as [`Kind::Label`].

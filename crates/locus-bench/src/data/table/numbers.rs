@@ -49,6 +49,24 @@ impl NumberColumn {
         }
     }
 
+    /// Replaces the numbers of these rows, in ascending order, by the median of all others; by 0 where there are none.
+    pub(super) fn fill_with_median(&mut self, n_rows: usize, gaps: &[usize]) {
+        let mut present: Vec<f64> =
+            (0..n_rows).filter(|row| gaps.binary_search(row).is_err()).map(|row| self.number(row)).collect();
+        present.sort_unstable_by(f64::total_cmp);
+        let middle = present.len() / 2;
+        let median = match present.len() {
+            0 => 0.0,
+            n if n % 2 == 1 => present[middle],
+            _ => f64::midpoint(present[middle - 1], present[middle]),
+        };
+        let mut filled = Self::new();
+        for row in 0..n_rows {
+            filled.push(if gaps.binary_search(&row).is_ok() { median } else { self.number(row) });
+        }
+        *self = filled;
+    }
+
     pub(super) fn shrink_to_fit(&mut self) {
         match &mut self.numbers {
             Numbers::F32(numbers) => numbers.shrink_to_fit(),

@@ -6,6 +6,7 @@ use csv::ByteRecord;
 
 use super::categories::CategoryBuilder;
 use super::numbers::NumberColumn;
+use super::profile::{Profile, ProfileBuilder};
 use super::records::Records;
 use super::{Feature, Header, Kind, Missing, Separator, Table, Values};
 use crate::Error;
@@ -44,35 +45,45 @@ impl<R: Read> TableReader<R> {
     pub(crate) fn read(mut self, kinds: &[Kind], missing: Missing) -> Result<Table, Error> {
         let mut columns: Vec<_> = kinds.iter().map(|&kind| ColumnBuilder::new(kind)).collect();
         let (mut n_rows, mut n_dropped) = (0, 0);
+        let mut dropped = vec![0; kinds.len()];
         let mut record = ByteRecord::new();
         self.check_header(kinds.len())?;
         while let Some(line) = self.records.next(&mut record)? {
             self.check_width(&record, line, kinds.len())?;
             if missing != Missing::IsCategory {
                 let is_gap =
-                    |(cell, kind): (&[u8], &Kind)| *kind != Kind::Dropped && is_missing(cell.trim_ascii());
+                    |(cell, kind): (&[u8], &Kind)| missing.is_gap(*kind) && is_missing(cell.trim_ascii());
                 if let Some(index) = record.iter().zip(kinds).position(is_gap) {
                     if missing == Missing::IsError {
                         let problem = "the value is missing, expected none to be missing in this file";
                         return Err(self.invalid_cell(line, index, kinds.len(), problem.to_owned()));
+                    }
+                    for (n_dropped, cell) in dropped.iter_mut().zip(record.iter().zip(kinds)) {
+                        *n_dropped += usize::from(is_gap(cell));
                     }
                     n_dropped += 1;
                     continue;
                 }
             }
             for (index, (cell, column)) in record.iter().zip(&mut columns).enumerate() {
-                column
-                    .push(cell.trim_ascii())
-                    .map_err(|problem| self.invalid_cell(line, index, kinds.len(), problem))?;
+                let cell = cell.trim_ascii();
+                if missing.fills() && is_missing(cell) {
+                    column.push_gap(n_rows);
+                    continue;
+                }
+                column.push(cell).map_err(|problem| self.invalid_cell(line, index, kinds.len(), problem))?;
             }
             n_rows += 1;
         }
         self.check_rows(n_rows, n_dropped)?;
 
-        let mut table = Table { n_rows, n_dropped, features: Vec::new(), label: None };
+        let mut table = Table { n_rows, n_dropped, dropped, features: Vec::new(), label: None };
         for (index, column) in columns.into_iter().enumerate() {
             let values = match column {
-                ColumnBuilder::Numbers(mut numbers) => {
+                ColumnBuilder::Numbers { mut numbers, gaps } => {
+                    if !gaps.is_empty() {
+                        numbers.fill_with_median(n_rows, &gaps);
+                    }
                     numbers.shrink_to_fit();
                     Values::Numbers(numbers)
                 }
@@ -90,27 +101,23 @@ impl<R: Read> TableReader<R> {
         Ok(table)
     }
 
-    /// Reads all rows for what their columns are: [`Kind::Number`] if every cell that is not missing is a
-    /// number, else [`Kind::Category`]. Keeps nothing; the file is opened again to be read.
-    pub(crate) fn detect(mut self) -> Result<Vec<Kind>, Error> {
-        let mut kinds = vec![Kind::Number; self.names().len()];
+    /// Reads all rows for what stands in their columns. Keeps no rows; the file is opened again to be read.
+    pub(crate) fn profile(mut self) -> Result<Vec<Profile>, Error> {
+        let mut columns: Vec<ProfileBuilder> = self.names().iter().map(|_| ProfileBuilder::new()).collect();
         let mut n_rows = 0;
         let mut record = ByteRecord::new();
         while let Some(line) = self.records.next(&mut record)? {
             if n_rows == 0 && self.names.is_none() {
-                kinds.resize(record.len(), Kind::Number);
+                columns.resize_with(record.len(), ProfileBuilder::new);
             }
-            self.check_width(&record, line, kinds.len())?;
-            for (cell, kind) in record.iter().zip(&mut kinds) {
-                let cell = cell.trim_ascii();
-                if *kind == Kind::Number && !is_missing(cell) && !is_number_like(cell) {
-                    *kind = Kind::Category;
-                }
+            self.check_width(&record, line, columns.len())?;
+            for (cell, column) in record.iter().zip(&mut columns) {
+                column.push(cell.trim_ascii());
             }
             n_rows += 1;
         }
         self.check_rows(n_rows, 0)?;
-        Ok(kinds)
+        Ok(columns.into_iter().map(ProfileBuilder::finish).collect())
     }
 
     fn check_header(&self, n_columns: usize) -> Result<(), Error> {
@@ -158,7 +165,11 @@ impl<R: Read> TableReader<R> {
 
 /// A column under way.
 enum ColumnBuilder {
-    Numbers(NumberColumn),
+    /// The numbers of the rows in `gaps` are missing.
+    Numbers {
+        numbers: NumberColumn,
+        gaps: Vec<usize>,
+    },
     Categories(CategoryBuilder),
     Label(CategoryBuilder),
     Dropped,
@@ -167,7 +178,7 @@ enum ColumnBuilder {
 impl ColumnBuilder {
     fn new(kind: Kind) -> Self {
         match kind {
-            Kind::Number => Self::Numbers(NumberColumn::new()),
+            Kind::Number => Self::Numbers { numbers: NumberColumn::new(), gaps: Vec::new() },
             Kind::Category => Self::Categories(CategoryBuilder::new()),
             Kind::Label => Self::Label(CategoryBuilder::new()),
             Kind::Dropped => Self::Dropped,
@@ -176,21 +187,28 @@ impl ColumnBuilder {
 
     fn push(&mut self, cell: &[u8]) -> Result<(), String> {
         match self {
-            Self::Numbers(numbers) => numbers.push(parse_number(cell)?),
+            Self::Numbers { numbers, .. } => numbers.push(parse_number(cell)?),
             Self::Categories(builder) | Self::Label(builder) => builder.push(cell),
             Self::Dropped => {}
         }
         Ok(())
     }
+
+    /// Adds a missing cell, in this row. No cell that is there is empty, so an empty text is a category of its own.
+    fn push_gap(&mut self, row: usize) {
+        match self {
+            Self::Numbers { numbers, gaps } => {
+                numbers.push(0.0);
+                gaps.push(row);
+            }
+            Self::Categories(builder) | Self::Label(builder) => builder.push(b""),
+            Self::Dropped => {}
+        }
+    }
 }
 
 pub(super) fn is_missing(cell: &[u8]) -> bool {
     matches!(cell, b"" | b"?" | b"NA") || cell.eq_ignore_ascii_case(b"nan")
-}
-
-/// A number or an infinity; the latter is refused when the column is read, rather than taken for a word.
-fn is_number_like(cell: &[u8]) -> bool {
-    matches!(cell, [b'0'..=b'9']) || std::str::from_utf8(cell).is_ok_and(|cell| cell.parse::<f64>().is_ok())
 }
 
 /// A number of the range of `f32`, in which policies see it: what is too large for that is refused, and what is too
@@ -208,7 +226,7 @@ fn parse_number(cell: &[u8]) -> Result<f64, String> {
 }
 
 /// A cell as messages show it: no cell fills the screen.
-fn shorten(cell: &[u8]) -> String {
+pub(super) fn shorten(cell: &[u8]) -> String {
     let cell = String::from_utf8_lossy(cell);
     if cell.chars().count() <= 40 {
         cell.into_owned()

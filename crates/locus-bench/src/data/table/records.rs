@@ -18,7 +18,7 @@ pub(super) struct Records<R> {
 }
 
 enum Splitter<R> {
-    Comma(Box<csv::Reader<Lines<R>>>),
+    Csv(Box<csv::Reader<Lines<R>>>),
     Whitespace { input: BufReader<Lines<R>>, line: Vec<u8>, line_number: u64 },
 }
 
@@ -28,8 +28,9 @@ impl<R: Read> Records<R> {
         let splitter = match separator {
             // Only `\n` ends a record: a `\r` before it is trimmed off with the other blanks, and the line
             // numbers of the reader stay right, which they do not where it looks for `\r\n`.
-            Separator::Comma => Splitter::Comma(Box::new(
+            Separator::Comma | Separator::Byte(_) => Splitter::Csv(Box::new(
                 csv::ReaderBuilder::new()
+                    .delimiter(if let Separator::Byte(byte) = separator { byte } else { b',' })
                     .has_headers(false)
                     .flexible(true)
                     .terminator(csv::Terminator::Any(b'\n'))
@@ -75,7 +76,7 @@ impl<R: Read> Records<R> {
 
     fn split_next(&mut self, record: &mut ByteRecord) -> Result<Option<u64>, Error> {
         match &mut self.splitter {
-            Splitter::Comma(reader) => {
+            Splitter::Csv(reader) => {
                 let is_record = reader.read_byte_record(record).map_err(|error| {
                     let cause = match error.into_kind() {
                         csv::ErrorKind::Io(cause) => cause,

@@ -56,6 +56,46 @@ fn a_gap_may_be_a_category_or_an_error() {
 }
 
 #[test]
+fn rows_left_out_are_counted_for_every_column_that_misses_a_cell() {
+    let text = "x,1,a\n?,,a\ny,,a\n,3,?\nx,4,b\n";
+    let kinds = [Category, Number, Label];
+    let table = read(text, Header::Absent, &kinds, Missing::DropRow).unwrap();
+    assert_eq!((table.n_rows, table.n_dropped, &table.dropped[..]), (2, 3, &[2, 2, 1][..]));
+    let table = read(text, Header::Absent, &kinds, Missing::OwnCategory).unwrap();
+    assert_eq!((table.n_rows, table.n_dropped, &table.dropped[..]), (2, 3, &[0, 2, 1][..]));
+    let ignored = read(text, Header::Absent, &[Dropped, Dropped, Label], Missing::DropRow).unwrap();
+    assert_eq!((ignored.n_rows, &ignored.dropped[..]), (4, &[0, 0, 1][..]));
+}
+
+#[test]
+fn a_gap_may_be_filled() {
+    let text = "?,1,a\nNA,,a\nx,4,b\n,10,?\nx,2,b\n";
+    let kinds = [Category, Number, Label];
+    let table = read(text, Header::Absent, &kinds, Missing::OwnCategory).unwrap();
+    // However it is written, and only where the row is kept.
+    assert_eq!(words(&table, 0), ["", "x", "x"]);
+    assert_eq!(numbers(&table, 1), [1.0, 4.0, 2.0]);
+    let table = read(text, Header::Absent, &kinds, Missing::Median).unwrap();
+    assert_eq!(words(&table, 0), ["", "", "x", "x"]);
+    // The 10 stands in a row without a label, which is left out.
+    assert_eq!(numbers(&table, 1), [1.0, 2.0, 4.0, 2.0]);
+    let even = read("1,a\n,a\n0.5,b\n", Header::Absent, &[Number, Label], Missing::Median).unwrap();
+    assert_eq!(numbers(&even, 0), [1.0, 0.75, 0.5]);
+    let none = read(",a\n,b\n", Header::Absent, &[Number, Label], Missing::Median).unwrap();
+    assert_eq!(numbers(&none, 0), [0.0, 0.0]);
+}
+
+#[test]
+fn another_separator_has_the_same_quotes() {
+    let reader =
+        TableReader::new(&b"a;b\n\"x;1\";1,5\n"[..], "t", Separator::Byte(b';'), Header::Names).unwrap();
+    assert_eq!(reader.names(), ["a", "b"]);
+    let table = reader.read(&[Category, Label], Missing::DropRow).unwrap();
+    assert_eq!(words(&table, 0), ["x;1"]);
+    assert_eq!(table.label.unwrap().categories(), ["1,5"]);
+}
+
+#[test]
 fn missing_is_what_the_documentation_says() {
     for cell in ["", "?", "NA", "NaN", "nan", "NAN"] {
         assert!(is_missing(cell.as_bytes()), "{cell}");
@@ -111,10 +151,15 @@ fn a_skipped_header_may_be_separated_otherwise() {
     assert!(reader("").is_err());
 }
 
+fn kind_of(profile: &Profile) -> Kind {
+    if profile.is_number { Number } else { Category }
+}
+
 #[test]
 fn kinds_are_detected_over_the_whole_file() {
     let detect = |text: &'static str| {
-        TableReader::new(text.as_bytes(), "t", Separator::Comma, Header::Names).unwrap().detect()
+        let reader = TableReader::new(text.as_bytes(), "t", Separator::Comma, Header::Names).unwrap();
+        reader.profile().map(|profiles| profiles.iter().map(kind_of).collect::<Vec<_>>())
     };
     // The word in the last column stands in a row that another cell makes incomplete; it counts all the same.
     let kinds = detect("a,b,c,d,e\n1,x,?,0.5,7\n 2 ,3,NA,1e-3,8\n?,4,,inf,word\n").unwrap();
@@ -163,12 +208,13 @@ proptest! {
     fn no_bytes_panic(
         text in any_text(),
         kinds in proptest::collection::vec(any_kind(), 0..4),
-        separator in proptest::sample::select(&[Separator::Comma, Separator::Whitespace][..]),
+        separator in proptest::sample::select(&[Separator::Comma, Separator::Byte(b'\t'), Separator::Whitespace][..]),
         header in proptest::sample::select(&[Header::Absent, Header::Names, Header::Skipped][..]),
-        missing in proptest::sample::select(&[Missing::DropRow, Missing::IsCategory, Missing::IsError][..]),
+        missing in proptest::sample::select(&[Missing::DropRow, Missing::IsCategory, Missing::IsError, Missing::OwnCategory, Missing::Median][..]),
     ) {
         let open = || TableReader::new(&text[..], "t", separator, header);
-        let detected = open().and_then(TableReader::detect);
+        let detected = open().and_then(TableReader::profile);
+        let detected = detected.map(|profiles| profiles.iter().map(kind_of).collect::<Vec<_>>());
         for kinds in detected.into_iter().chain([kinds]) {
             let Ok(table) = open().and_then(|reader| reader.read(&kinds, missing)) else { continue };
             prop_assert!(table.n_rows > 0);
