@@ -219,12 +219,7 @@ impl Learner for LinPool {
     fn observe(&mut self, outcome: &Outcome<'_>) {
         let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
         scale.fill_features(outcome.context, &mut self.features);
-        heads.observe(
-            outcome.action,
-            &self.features,
-            scale.standardize(outcome.reward),
-            outcome.weight,
-        );
+        heads.observe(outcome.action, &self.features, scale.standardize(outcome.reward), outcome.weight);
         seen.n_observed += outcome.weight;
     }
 

@@ -258,8 +258,7 @@ mod tests {
             (0..n).for_each(|_| assert!(repeated.learn(outcome).is_ok()));
         }
         for action in 0..3 {
-            let [found, expected] =
-                [&weighted, &repeated].map(|policy| policy.learner().regression(action));
+            let [found, expected] = [&weighted, &repeated].map(|policy| policy.learner().regression(action));
             assert_close(&format!("action {action}"), found, expected, 1e-12);
         }
     }

@@ -201,7 +201,8 @@ impl Learner for Bootstrap {
             let weights = &mut Arc::make_mut(&mut self.draw.nets)[net];
             let n_taken_in = add_up_weights(replay, taken_in, cumulative);
             total += trainer.train(weights, n_taken_in, &AllUnits, rng, room, |batch, rng, gathering| {
-                batch.gather_from(replay, gathering, || taken_in[draw_place(taken_in.len(), cumulative, rng)]);
+                batch
+                    .gather_from(replay, gathering, || taken_in[draw_place(taken_in.len(), cumulative, rng)]);
             })?;
             n_trained += 1;
             report.minibatches += trainer.config.minibatches;
