@@ -262,7 +262,7 @@ fn shapes_are_those_of_the_benchmark() {
     assert_eq!(shape("mushroom"), Shape::new(117, 2));
     assert_eq!(shape("adult"), Shape::new(94, 14));
     assert_eq!(shape("census-10k"), Shape::new(383, 9));
-    assert_eq!(INFOS.len(), 11);
+    assert_eq!(INFOS.len(), 12);
 }
 
 /// One-hot columns that add up to one, and long runs, are where a posterior loses its positive definiteness.

@@ -1,7 +1,7 @@
-//! Rewards that are linear in the context, plus noise: the home game of linear policies.
+//! Rewards that are linear in the context, or the absolute value of a linear function, plus noise.
 //!
-//! `linear` and `sparse-linear` generate their contexts too; `financial` takes its contexts from a file and
-//! its arms from here.
+//! `linear` and `sparse-linear` suit linear policies; in `folded` no linear function of the context says anything about an arm, so policies need
+//! a nonlinear reward model. All three generate their contexts; `financial` takes its contexts from a file and its arms from here.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) const INFO: ProblemInfo = ProblemInfo {
     shape: Shape::new(10, 8),
     rows: None,
     rewards: "linear in a Gaussian context, a new unit vector per arm and trial; noise sd 0.01 to 0.08",
-    origin: Origin::Generated(|| Arc::new(Linear { info: &INFO, n_nonzero: 10 })),
+    origin: Origin::Generated(|| Arc::new(Linear { info: &INFO, n_nonzero: 10, is_folded: false })),
 };
 
 pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
@@ -24,12 +24,22 @@ pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
     shape: Shape::new(10, 7),
     rows: None,
     rewards: "as linear, with 3 coefficients per arm that are not zero; noise sd 0.01 to 0.07",
-    origin: Origin::Generated(|| Arc::new(Linear { info: &SPARSE_INFO, n_nonzero: 3 })),
+    origin: Origin::Generated(|| Arc::new(Linear { info: &SPARSE_INFO, n_nonzero: 3, is_folded: false })),
+};
+
+pub(super) const FOLDED_INFO: ProblemInfo = ProblemInfo {
+    id: "folded",
+    shape: Shape::new(5, 4),
+    rows: None,
+    rewards: "the absolute value of a linear function of a Gaussian context, a new unit vector per arm and trial; noise sd 0.01 to 0.04",
+    origin: Origin::Generated(|| Arc::new(Linear { info: &FOLDED_INFO, n_nonzero: 5, is_folded: true })),
 };
 
 struct Linear {
     info: &'static ProblemInfo,
     n_nonzero: usize,
+    /// Whether expected rewards are absolute values.
+    is_folded: bool,
 }
 
 impl Problem for Linear {
@@ -49,7 +59,7 @@ impl Problem for Linear {
         check_steps(self, steps)?;
         let shape = self.info.shape;
         let mut sequence = Sequence::with_room(shape, steps)?;
-        let arms = LinearArms::draw(shape, self.n_nonzero, &mut seed.stream("model", 0));
+        let arms = LinearArms::draw(shape, self.n_nonzero, &mut seed.stream("model", 0)).folded(self.is_folded);
         let mut contexts = seed.stream("contexts", 0);
         let mut noise = seed.stream("rewards", 0);
         let mut context = vec![0.0; shape.n_features];
@@ -68,6 +78,8 @@ pub(super) struct LinearArms {
     shape: Shape,
     /// [A, C], every row of unit length.
     coefficients: Vec<f64>,
+    /// Whether expected rewards are the absolute values.
+    is_folded: bool,
 }
 
 /// The arm with the best expected reward.
@@ -87,14 +99,19 @@ impl LinearArms {
             let length = arm.iter().map(|coefficient| coefficient * coefficient).sum::<f64>().sqrt();
             arm.iter_mut().for_each(|coefficient| *coefficient /= length);
         }
-        Self { shape, coefficients }
+        Self { shape, coefficients, is_folded: false }
+    }
+
+    fn folded(self, is_folded: bool) -> Self {
+        Self { is_folded, ..self }
     }
 
     /// Draws a reward for every arm; the noise of arm j has standard deviation 0.01·(j + 1).
     pub(super) fn play(&self, context: &[f32], noise: &mut Rng, rewards: &mut [f64]) -> BestArm {
         let mut best = BestArm { action: 0, expected_reward: f64::NEG_INFINITY };
         for (action, arm) in self.coefficients.chunks_exact(self.shape.n_features).enumerate() {
-            let expected_reward = arm.iter().zip(context).map(|(b, &x)| b * f64::from(x)).sum();
+            let linear: f64 = arm.iter().zip(context).map(|(b, &x)| b * f64::from(x)).sum();
+            let expected_reward = if self.is_folded { linear.abs() } else { linear };
             if expected_reward > best.expected_reward {
                 best = BestArm { action, expected_reward };
             }
@@ -128,7 +145,8 @@ mod tests {
     #[test]
     fn noise_grows_with_the_arm_and_the_best_is_the_best_expected() {
         let shape = Shape::new(3, 4);
-        let arms = LinearArms { shape, coefficients: vec![1., 0., 0., 0., 1., 0., 0., 0., 1., -1., 0., 0.] };
+        let coefficients = vec![1., 0., 0., 0., 1., 0., 0., 0., 1., -1., 0., 0.];
+        let arms = LinearArms { shape, coefficients, is_folded: false };
         let mut noise = Seed::new(2).stream("rewards", 0);
         let mut rewards = [0.0; 4];
         let mut squares = [0.0; 4];
@@ -149,8 +167,19 @@ mod tests {
     }
 
     #[test]
+    fn folded_arms_pay_the_absolute_value() {
+        let (shape, coefficients) = (Shape::new(2, 2), vec![1.0, 0.0, 0.0, 1.0]);
+        let arms = LinearArms { shape, coefficients, is_folded: false }.folded(true);
+        let mut rewards = [0.0; 2];
+        let mut noise = Seed::new(2).stream("rewards", 0);
+        let best = arms.play(&[-0.5, -2.0], &mut noise, &mut rewards);
+        assert_eq!((best.action, best.expected_reward), (1, 2.0));
+        assert!((rewards[0] - 0.5).abs() < 0.1 && (rewards[1] - 2.0).abs() < 0.2);
+    }
+
+    #[test]
     fn regret_is_measured_against_the_realised_reward_of_the_best_arm() {
-        let sequence = Linear { info: &INFO, n_nonzero: 10 }.sequence(500, Seed::new(3)).unwrap();
+        let sequence = Linear { info: &INFO, n_nonzero: 10, is_folded: false }.sequence(500, Seed::new(3)).unwrap();
         for round in sequence.rounds() {
             assert!(round.rewards.contains(&round.best_reward));
         }

@@ -1,7 +1,7 @@
 //! What policies are tried on.
 //!
 //! A [`Problem`] is loaded once per run and shared by all trials; it deals out a [`Sequence`] for each trial,
-//! in which every reward of every action is known in hindsight. Eleven are built in ([`INFOS`] lists them),
+//! in which every reward of every action is known in hindsight. Twelve are built in ([`INFOS`] lists them),
 //! eight of which need a data file; [`load_csv`] and [`load_npz`] make a problem of anybody's own data.
 //!
 //! A trial's chance comes in streams of the trial's seed, one per purpose: `rows` (which rows of a file),

@@ -50,7 +50,7 @@ impl ProblemInfo {
 }
 
 /// All built-in problems, those of the paper first and in its order.
-pub static INFOS: [ProblemInfo; 11] = [
+pub static INFOS: [ProblemInfo; 12] = [
     mushroom::INFO,
     financial::INFO,
     statlog::INFO,
@@ -62,6 +62,7 @@ pub static INFOS: [ProblemInfo; 11] = [
     census::PART_INFO,
     linear::INFO,
     linear::SPARSE_INFO,
+    linear::FOLDED_INFO,
 ];
 
 /// The built-in problem of this name.

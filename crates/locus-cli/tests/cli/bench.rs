@@ -198,7 +198,7 @@ fn the_suite_quick_needs_no_words() {
     let desk = Desk::new();
     let said = desk.locus(["bench"]).ok();
     assert!(
-        said.stdout.contains("18 trials ran") && said.stdout.contains("in runs/quick: "),
+        said.stdout.contains("42 trials ran") && said.stdout.contains("in runs/quick: "),
         "{}",
         said.stdout
     );

@@ -24,6 +24,7 @@ fn problems_are_listed_with_size_and_file() {
         ("census", "389 features,  9 actions", "2458285 rows of USCensus1990.data.txt"),
         ("linear", "10 features,  8 actions", "generated"),
         ("sparse-linear", "10 features,  7 actions", "generated"),
+        ("folded", "5 features,  4 actions", "generated"),
     ] {
         let line = stdout.lines().find(|line| line.starts_with(&format!("{id} "))).expect(id);
         assert!(line.contains(shape) && line.ends_with(origin), "{line}");
