@@ -49,7 +49,8 @@ fn policies_are_listed_with_every_setting() {
         assert_eq!((block[0], block[2]), (default, range));
         assert!(block[1].trim().len() > 10, "says what it means: {block:?}");
     }
-    Desk::new().locus(["policies", "nonsense"]).refused(&["`nonsense`", "lin-full-post"]);
+    Desk::new().locus(["policies", "nonsense"]).refused(&["`nonsense`; there are uniform,", "lin-full-post"]);
+    Desk::new().locus(["policies", "lin-fullpost"]).refused(&["(did you mean `lin-full-post`?)"]);
 }
 
 #[test]

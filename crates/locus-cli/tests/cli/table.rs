@@ -92,6 +92,8 @@ fn a_part_of_a_run_can_be_asked_for() {
     ]);
     desk.locus("table out --problems adult".split(' '))
         .refused(&["no problem `adult` has run there; there are linear, wheel"]);
+    desk.locus(["table", "out", "--problems", "whele"])
+        .refused(&["no problem `whele` has run there (did you mean `wheel`?); there are linear, wheel"]);
     desk.locus("bench --problems linear --policies boltzmann --trials 3 --steps 40 --out out".split(' '))
         .ok();
     for words in ["table out", "report out --output page.html"] {
