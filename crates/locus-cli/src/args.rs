@@ -81,9 +81,9 @@ pub(crate) const DEFAULT_SUITE: &str = "quick";
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// What to run: `quick`, `paper`, or a TOML file of your own
-    #[arg(long, default_value = DEFAULT_SUITE, value_name = "NAME|FILE.toml")]
-    pub(crate) suite: String,
+    /// What to run: `quick`, `paper`, or a TOML file of your own [default: quick]
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub(crate) suite: Option<String>,
     /// Problems instead of the suite's, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) problems: Option<Vec<String>>,
@@ -106,7 +106,8 @@ pub(crate) struct BenchArgs {
     /// The number of the first trial, instead of the suite's; trials of the same number see the same sequence
     #[arg(long, value_name = "N")]
     pub(crate) first_trial: Option<usize>,
-    /// Steps of each trial, instead of the suite's
+    /// Steps of each trial [default: the suite's; with --problems, --csv or --npz and no --suite the paper's 2000, or
+    /// the rows of a file that has fewer]
     #[arg(long, value_name = "T")]
     pub(crate) steps: Option<usize>,
     /// Where all chance comes from, instead of the suite's

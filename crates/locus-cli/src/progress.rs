@@ -31,6 +31,8 @@ const LAST_LINE: &str = "{bar:8./dim} {wide_msg}\x1b[G";
 
 /// Watches a run.
 pub(crate) struct Watcher {
+    /// What is printed once there is a plan.
+    headline: Headline,
     /// Hidden if standard error is not a terminal, or is one that cannot redraw a line.
     bars: MultiProgress,
     /// Set once there is a plan, if the bars are not hidden.
@@ -38,6 +40,9 @@ pub(crate) struct Watcher {
     /// Trials that ended in this run, and trials to run.
     counts: Mutex<(usize, usize)>,
 }
+
+/// Lines that say what a plan is.
+type Headline = Box<dyn Fn(&Plan) -> String + Send + Sync>;
 
 /// The bars on a terminal, and what they show.
 struct View {
@@ -48,7 +53,13 @@ struct View {
 
 impl Watcher {
     pub(crate) fn new() -> Self {
-        Self { bars: MultiProgress::new(), view: OnceLock::new(), counts: Mutex::default() }
+        Self::with_headline(|_| String::new())
+    }
+
+    /// Prints what `headline` says of the plan before the first trial.
+    pub(crate) fn with_headline(headline: impl Fn(&Plan) -> String + Send + Sync + 'static) -> Self {
+        let headline = Box::new(headline);
+        Self { headline, bars: MultiProgress::new(), view: OnceLock::new(), counts: Mutex::default() }
     }
 
     /// Prints a line to standard error, above the bars if there are any.
@@ -112,6 +123,7 @@ impl View {
 impl Progress for Watcher {
     fn planned(&self, plan: &Plan) {
         locked(&self.counts).1 = plan.missing.len();
+        (self.headline)(plan).lines().for_each(tell);
         if !self.bars.is_hidden() && !plan.missing.is_empty() {
             let view = self.view.get_or_init(|| Arc::new(View::new(&self.bars, plan.standing.clone())));
             view.draw();
