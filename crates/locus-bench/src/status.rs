@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(status.standing.total().asked, usize::MAX);
         assert_eq!(status.standing.wall_seconds_left(), None);
         fs::remove_file(out.path().join(RUN_FILE)).unwrap();
-        let row = format!("wheel,bbb,{},0,0,1,1,1,1,,x,\n", usize::MAX);
+        let row = format!("wheel,bbb,{},0,0,1,1,1,1,,,x,\n", usize::MAX);
         fs::write(out.path().join(TRIALS_FILE), crate::record::COLUMNS.join(",") + "\n" + &row).unwrap();
         let status = read_status(out.path()).unwrap();
         assert!(!status.is_total_known && status.warnings.len() == 1);

@@ -311,7 +311,7 @@ pub(crate) enum MetricArg {
     Cumulative,
     /// Mean regret of the last 500 steps (the last quarter of fewer than 2000), normalized: uniform is 100
     Simple,
-    /// Seconds per trial
+    /// Seconds per trial: CPU seconds, or wall-clock seconds where a trial has no CPU seconds
     Runtime,
 }
 

@@ -297,6 +297,7 @@ mod tests {
             simple_regret: regret,
             seconds_choosing: seconds / 2.0,
             seconds_learning: seconds / 2.0,
+            cpu_seconds: None,
             interventions: Some(0),
         });
         let id = id(policy, problem, trial);

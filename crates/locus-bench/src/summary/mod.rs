@@ -22,7 +22,7 @@ use crate::record::{SUMMARY_FILE, read_trials, replace_file};
 
 pub(crate) use latex::escaped as latex_escaped;
 pub(crate) use markdown::escaped as markdown_escaped;
-pub(crate) use number::{number, optional, signed};
+pub(crate) use number::{number, optional, range, signed};
 pub use statistics::Statistics;
 pub(crate) use statistics::{mean, quantile, ranks};
 pub use table::{Cell, PolicyLine, Table};
@@ -38,7 +38,7 @@ pub enum Metric {
     Cumulative,
     /// Simple regret, in percent of Uniform's.
     Simple,
-    /// Seconds for a trial, choosing and learning.
+    /// Seconds for a trial: CPU seconds, or wall-clock seconds where not all trials have those.
     Runtime,
 }
 

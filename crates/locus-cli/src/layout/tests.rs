@@ -30,6 +30,7 @@ fn measured(policy: usize) -> Measured {
         simple_regret: 0.0,
         seconds_choosing: 0.0,
         seconds_learning: 4.0 * policy as f64,
+        cpu_seconds: None,
         interventions: None,
     }
 }

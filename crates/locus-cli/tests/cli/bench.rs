@@ -6,7 +6,7 @@ use locus_bench::record::{Measured, read_run};
 
 use crate::harness::{Desk, id};
 
-const HEADER: &str = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,interventions,version,error";
+const HEADER: &str = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,cpu_seconds,interventions,version,error";
 
 #[test]
 fn a_first_run_ends_with_a_table_and_files() {

@@ -27,7 +27,7 @@ fn the_others_go_on_and_it_is_tried_again() {
     assert_eq!(results.values().filter(|found| found.is_err()).count(), 4);
     let row = desk.read("out/trials.csv");
     let row = row.lines().find(|line| line.starts_with(&format!("linear,\"{FAILING}\",0,"))).unwrap();
-    assert!(row.contains(&format!(",0,0,60,,,,,,{},round 0: ", locus::BUILD)), "{row}");
+    assert!(row.contains(&format!(",0,0,60,,,,,,,{},round 0: ", locus::BUILD)), "{row}");
 
     let dry =
         desk.tiny_bench(&format!("--problems linear --policies {FAILING} --out out --jobs 2 --dry-run"));

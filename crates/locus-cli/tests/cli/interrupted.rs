@@ -129,7 +129,7 @@ fn a_damaged_line_within_stops_a_run_and_not_a_table() {
     let path = desk.path("out/trials.csv");
     let mut file = OpenOptions::new().append(true).open(path).unwrap();
     file.write_all(b"linear,what\nlinear,uni").unwrap();
-    let expected = ["trials.csv`, line 6: found 2 fields, expected 12", "delete it"];
+    let expected = ["trials.csv`, line 6: found 2 fields, expected 13", "delete it"];
     desk.tiny_bench("--problems linear --out out").refused(&expected);
     let around = desk.locus(["table", "out"]).ok();
     assert_eq!(around.stdout, whole.stdout);
