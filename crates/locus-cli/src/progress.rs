@@ -76,9 +76,11 @@ impl Watcher {
         self.view.get().iter().flat_map(|view| &view.bars).for_each(ProgressBar::finish_and_clear);
     }
 
-    fn update(&self, change: impl FnOnce(&mut Standing)) {
+    /// Tells the view of a change, with the seconds since it was shown first.
+    fn update(&self, change: impl FnOnce(&mut Standing, f64)) {
         if let Some(view) = self.view.get() {
-            change(&mut locked(&view.standing));
+            let elapsed = view.elapsed();
+            change(&mut locked(&view.standing), elapsed);
         }
     }
 }
@@ -101,10 +103,18 @@ impl View {
         Self { bars: (0..n_bars).map(bar).collect(), standing: Mutex::new(standing) }
     }
 
+    fn elapsed(&self) -> f64 {
+        self.bars[0].elapsed().as_secs_f64()
+    }
+
     fn draw(&self) {
-        let elapsed = self.bars[0].elapsed().as_secs_f64();
+        let elapsed = self.elapsed();
         // The lock is released before anything is drawn.
-        let texts = bars(&locked(&self.standing), elapsed);
+        let texts = {
+            let mut standing = locked(&self.standing);
+            standing.tick(elapsed);
+            bars(&standing, elapsed)
+        };
         for (bar, (fraction, text)) in self.bars.iter().zip(texts) {
             bar.set_position((fraction * LENGTH) as u64);
             bar.set_message(text);
@@ -133,15 +143,15 @@ impl Progress for Watcher {
     }
 
     fn started(&self, trial: &TrialId) {
-        self.update(|standing| standing.start(trial));
+        self.update(|standing, now| standing.start(trial, now));
     }
 
     fn stepped(&self, trial: &TrialId, more_steps: usize) {
-        self.update(|standing| standing.step(trial, more_steps));
+        self.update(|standing, now| standing.step(trial, more_steps, now));
     }
 
     fn finished(&self, row: &TrialRow) {
-        self.update(|standing| standing.record(row));
+        self.update(|standing, _| standing.record(row));
         let line = match &row.outcome {
             Ok(measured) => {
                 let (regret, seconds) = (measured.cumulative_regret, measured_duration(measured.seconds()));

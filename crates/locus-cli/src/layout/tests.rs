@@ -63,8 +63,8 @@ fn paper() -> Standing {
     let mut standing = standing(&POLICIES, &PROBLEMS, 50, |policy, _| 23 - policy / 2);
     for (policy, problem) in [(6, 7), (8, 7)] {
         let id = id(&standing, policy, problem, 30);
-        standing.start(&id);
-        standing.step(&id, 4);
+        standing.start(&id, 0.0);
+        standing.step(&id, 4, 0.0);
     }
     standing
 }
