@@ -322,7 +322,7 @@ pub(crate) enum ErrorKind {
         out: PathBuf,
     },
     /// The folder holds no trial that has ended.
-    #[error("no trial in `{}` has ended yet; `locus status` tells how far the run is", out.display())]
+    #[error("no trial in `{}` has ended yet; `locus status` shows the progress of the run", out.display())]
     NothingToReport {
         /// The folder.
         out: PathBuf,

@@ -16,7 +16,7 @@ use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
 
 use crate::args::{BenchArgs, DEFAULT_SUITE, SelectionArgs};
-use crate::output::{print, tell};
+use crate::output::{print, print_table, tell};
 use crate::progress::Watcher;
 use crate::report;
 use crate::words::{count, count_of, rough_duration, shell_word};
@@ -362,17 +362,17 @@ fn show(
             "interrupted: {discarded} {were} discarded; the same command resumes the run\n"
         ));
     }
-    text.push_str(&format!("seconds of all trials in this folder: {seconds}\n"));
+    text.push_str(&format!("wall-clock seconds of all trials in this folder: {seconds}\n"));
     text.push_str(&format!("in {out}: trials.csv, curves/, run.json, summary.md\n"));
     match written {
         Some(Ok(written)) => text.push_str(&format!("{}\n", report::describe(written))),
         Some(Err(error)) => tell(&format!("error: no report: {error}")),
-        None => text.push_str(&format!("`locus report {out}` makes a page of what is there\n")),
+        None => text.push_str(&format!("`locus report {out}` writes a page of the recorded trials\n")),
     }
     if !others.is_empty() {
-        text.push_str(&format!("`locus table {out}` shows what else is there\n"));
+        text.push_str(&format!("`locus table {out}` shows all trials of this folder\n"));
     }
-    print(&text)
+    print_table(&text)
 }
 
 /// What the first Ctrl-C does to a run.

@@ -137,7 +137,9 @@ pub(crate) fn write_summary(out: &Path) -> Result<PathBuf, Error> {
         page.push_str(&Table::new(&rows, metric).render(Format::Markdown));
     }
     let seconds = seconds_in_words(&rows);
-    page.push_str(&format!("\n## Seconds of all trials\n\n{seconds}, over all runs of this folder.\n"));
+    page.push_str(&format!(
+        "\n## Seconds of all trials\n\n{seconds} wall-clock seconds, over all runs of this folder.\n"
+    ));
     let guarded = interventions(&rows);
     if !guarded.is_empty() {
         page.push_str("\n## Interventions\n\n");

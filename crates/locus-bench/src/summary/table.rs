@@ -277,8 +277,8 @@ impl Table {
         );
         if self.lines.iter().any(|line| self.has_more_trials(line)) {
             words.push(format!(
-                "Ranks and the best of a column are by the trials that all policies have in common, {} on a problem; where a \
-                 policy has more, its means over those stand by themselves.",
+                "Ranks and the best of a column are computed from the trials that all policies have in common, {} on a problem; a \
+                 policy with more trials has its means over the common ones in a line of its own.",
                 self.common_in_words()
             ));
         }

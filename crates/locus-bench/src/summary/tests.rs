@@ -263,8 +263,7 @@ fn policies_are_compared_by_common_trials() {
     assert_eq!([gauss.mean_rank, sivi.mean_rank], [Some(1.0), Some(2.0)]);
     assert!(table.is_best(gauss, 0) && table.has_best_value(gauss) && table.has_best_rank(gauss));
     assert!(!table.is_best(sivi, 0) && !table.has_best_value(sivi));
-    let words =
-        "Ranks and the best of a column are by the trials that all policies have in common, 2 on a problem;";
+    let words = "Ranks and the best of a column are computed from the trials that all policies have in common, 2 on a problem;";
     assert!(table.caption.iter().any(|sentence| sentence.starts_with(words)), "{:?}", table.caption);
     // What it is compared by stands below its own mean, and bears the mark.
     let rows_of_gauss = "\

@@ -18,7 +18,7 @@ fn a_first_run_ends_with_a_table_and_files() {
         "over all problems",
         "lin-full-post",
         "8 trials ran, 0 done before, 0 failed",
-        " failed\nseconds of all trials in this folder: ",
+        " failed\nwall-clock seconds of all trials in this folder: ",
         "in out: trials.csv",
     ] {
         assert!(said.stdout.contains(expected), "{}", said.stdout);
@@ -111,11 +111,11 @@ fn trials_policies_and_problems_can_be_added() {
     assert!(
         stdout.contains("\nwheel\n") && !stdout.contains("linear\n") && !stdout.contains("lin-full-post")
     );
-    assert!(stdout.contains("`locus table out` shows what else is there\n"), "{stdout}");
+    assert!(stdout.contains("`locus table out` shows all trials of this folder\n"), "{stdout}");
     let stdout = bench(&format!("--problems wheel --trials 1 {policies}"));
     assert!(stdout.contains("prior_precision=1") && !stdout.contains("linear\n"), "{stdout}");
     let stdout = bench(&format!("--problems wheel,linear --trials 1 {policies}"));
-    assert!(!stdout.contains("what else is there"), "{stdout}");
+    assert!(!stdout.contains("shows all trials of this folder"), "{stdout}");
     let summary = desk.read("out/summary.md");
     assert!(summary.contains("| linear |") && summary.contains("prior_precision=1"), "{summary}");
 }

@@ -143,6 +143,50 @@ fn help_is_something_to_work_from() {
 }
 
 #[test]
+fn the_help_of_every_command_has_an_example_that_begins_with_it() {
+    let commands = [
+        "bench",
+        "table",
+        "report",
+        "status",
+        "explore",
+        "problems",
+        "policies",
+        "data",
+        "data fetch",
+        "data derive",
+        "completions",
+    ];
+    let help = said(&["--help"]);
+    let listed = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let listed: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(listed.iter().all(|command| commands.contains(command)), "{listed:?}");
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = said(&words);
+        let (_, examples) = help.split_once("Example").expect(command);
+        assert!(examples.contains(&format!("locus {command}")), "{help}");
+    }
+}
+
+#[test]
+fn the_help_lists_the_exit_codes() {
+    let help = said(&["--help"]);
+    let (_, codes) = help.split_once("Exit codes:\n").expect("a list of exit codes");
+    let codes: Vec<&str> = codes.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(codes, ["0", "1", "2", "130"]);
+    let docs = include_str!("../../../../README.md");
+    for code in codes {
+        assert!(docs.contains(&format!("| {code} | ")), "README.md does not list {code}");
+    }
+}
+
+#[test]
 fn the_version_is_that_of_locus() {
     assert_eq!(said(&["--version"]), format!("locus {}\n", env!("CARGO_PKG_VERSION")));
 }

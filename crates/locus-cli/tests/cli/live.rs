@@ -172,6 +172,19 @@ fn a_run_that_ends_leaves_its_table_and_no_bars() {
     );
 }
 
+/// On a terminal, no word of what stands below a table is cut; elsewhere every sentence stays one line.
+#[test]
+fn sentences_below_a_table_wrap_at_words() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --out out").ok();
+    let sentence = "Mean rank and mean value are over the problems shown, ranks among the policies shown.";
+    assert!(desk.locus(["table", "out"]).ok().stdout.contains(&format!("\n{sentence}\n")));
+    let Some(mut session) = Session::start(&desk, "table out", (57, 50), &[]) else { return };
+    let (code, text) = session.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.lines().collect::<Vec<_>>().join(" ").contains(sentence), "{text}");
+}
+
 #[test]
 fn failures_stay_above() {
     let desk = Desk::new();

@@ -178,8 +178,8 @@ pub(super) fn answer(section: &Section) -> String {
         ));
     } else if table.n_common.contains(&0) {
         sentences.push(
-            "No trial is common to all policies on every problem, so none is called the best over all; the comparison of \
-             pairs, each over the trials that both have, tells more."
+            "No trial is common to all policies on every problem, so no policy is the best over all. See the pairwise comparisons, \
+             each over the trials that both policies have."
                 .to_owned(),
         );
     }
@@ -199,7 +199,7 @@ pub(super) fn answer(section: &Section) -> String {
     let winners: Vec<String> = winners.collect();
     if !winners.is_empty() {
         sentences.push(format!(
-            "Lowest mean: {}. How sure that is, <a href=\"#{}paired\">the comparison of pairs</a> tells.",
+            "Lowest mean: {}. See the <a href=\"#{}paired\">pairwise comparisons</a> for confidence intervals.",
             winners.join("; "),
             section.prefix
         ));
