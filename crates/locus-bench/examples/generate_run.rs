@@ -71,7 +71,7 @@ fn write_trial(out: &Path, id: &TrialId) -> Result<Vec<String>, Box<dyn Error>> 
     let mut row =
         vec![id.problem.clone(), id.policy.clone(), id.trial.to_string(), "0".to_owned(), STEPS.to_string()];
     row.extend(numbers);
-    row.extend(["0".to_owned(), "0.1.0".to_owned(), String::new()]);
+    row.extend([format!("{seconds:?}"), "0".to_owned(), "0.1.0".to_owned(), String::new()]);
     Ok(row)
 }
 

@@ -94,10 +94,12 @@ impl From<ErrorKind> for Error {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ErrorKind {
     /// No problem has this name.
-    #[error("no problem is called `{name}`; there are {known}")]
+    #[error("no problem is called `{name}`{hint}; there are {known}")]
     UnknownProblem {
         /// The name asked for.
         name: String,
+        /// A name that may have been meant.
+        hint: String,
         /// The names that exist.
         known: String,
     },
@@ -138,10 +140,12 @@ pub(crate) enum ErrorKind {
         cause: io::Error,
     },
     /// No file of the benchmark has this name, and none belongs to a problem of this name.
-    #[error("no data file is called `{name}`, and no problem; there are files for {known}")]
+    #[error("no data file or problem is called `{name}`{hint}; there are files for {known}")]
     UnknownDataFile {
         /// The name asked for.
         name: String,
+        /// A name that may have been meant.
+        hint: String,
         /// The problems that have a file.
         known: String,
     },
@@ -318,7 +322,7 @@ pub(crate) enum ErrorKind {
         out: PathBuf,
     },
     /// The folder holds no trial that has ended.
-    #[error("no trial in `{}` has ended yet; `locus status` tells how far the run is", out.display())]
+    #[error("no trial in `{}` has ended yet; `locus status` shows the progress of the run", out.display())]
     NothingToReport {
         /// The folder.
         out: PathBuf,
@@ -447,18 +451,24 @@ pub(crate) enum ErrorKind {
         problem: String,
     },
     /// There is no such suite.
-    #[error("no suite is called `{name}`, and there is no such file; expected quick, paper or a TOML file")]
+    #[error(
+        "no suite is called `{name}`, and there is no such file{hint}; expected quick, paper or a TOML file"
+    )]
     UnknownSuite {
         /// The name asked for.
         name: String,
+        /// A suite that may have been meant.
+        hint: String,
     },
     /// A part of a run was asked for that it does not have.
-    #[error("no {what} `{found}` has run there; there are {known}")]
+    #[error("no {what} `{found}` has run there{hint}; there are {known}")]
     NotInRun {
         /// What was to be chosen.
         what: &'static str,
         /// The name.
         found: String,
+        /// A name that may have been meant.
+        hint: String,
         /// What has run.
         known: String,
     },

@@ -1,4 +1,4 @@
-//! How far a run has come that another process is at, or that has stopped: from its folder alone.
+//! The progress of a running or interrupted run, from its folder alone.
 //!
 //! Nothing is written, no lock is taken, and it may be asked at any time: whole files are replaced at once, and a row that
 //! is being written is not seen yet.
@@ -29,7 +29,7 @@ pub struct Status {
     pub is_total_known: bool,
     /// Whether the decisions of its trials ask for their propensities.
     pub propensities: bool,
-    /// Who is at work on it now.
+    /// Which process is running it now.
     pub worker: Worker,
     /// When a trial was last recorded, by the file's date.
     pub last_recorded: Option<SystemTime>,
@@ -37,7 +37,7 @@ pub struct Status {
     pub warnings: Vec<String>,
 }
 
-/// Reads how far the run in the folder `out` has come. What cannot be read is said in the warnings; an error where nothing
+/// Reads the progress of the run in the folder `out`. What cannot be read is said in the warnings; an error where nothing
 /// can be told of its trials.
 pub fn read_status(out: &Path) -> Result<Status, Error> {
     let mut warnings = Vec::new();
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(status.standing.total().asked, usize::MAX);
         assert_eq!(status.standing.wall_seconds_left(), None);
         fs::remove_file(out.path().join(RUN_FILE)).unwrap();
-        let row = format!("wheel,bbb,{},0,0,1,1,1,1,,x,\n", usize::MAX);
+        let row = format!("wheel,bbb,{},0,0,1,1,1,1,,,x,\n", usize::MAX);
         fs::write(out.path().join(TRIALS_FILE), crate::record::COLUMNS.join(",") + "\n" + &row).unwrap();
         let status = read_status(out.path()).unwrap();
         assert!(!status.is_total_known && status.warnings.len() == 1);

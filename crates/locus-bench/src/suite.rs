@@ -27,7 +27,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use locus::{PolicySpec, Registry, Seed};
+use locus::{PolicySpec, Registry, Seed, did_you_mean};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -90,7 +90,8 @@ impl Suite {
         match fs::read_to_string(path) {
             Ok(text) => Self::parse(name, &text, path.parent().unwrap_or(Path::new("")), registry),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                Err(ErrorKind::UnknownSuite { name: name.to_owned() }.into())
+                let hint = did_you_mean(name, BUILT_IN.iter().map(|(built_in, _)| *built_in));
+                Err(ErrorKind::UnknownSuite { name: name.to_owned(), hint }.into())
             }
             Err(cause) => {
                 Err(ErrorKind::OutFile { doing: "read the suite", path: path.to_owned(), cause }.into())

@@ -1,7 +1,7 @@
 //! One policy on one sequence: the loop that everything else exists for.
 //!
 //! A trial is named by its [`TrialId`], and all its randomness follows from the experiment's seed and that name.
-//! The clock is read for the seconds that a policy takes; no result depends on it.
+//! Clocks are read for the seconds that a policy takes; no result depends on them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +59,9 @@ pub struct TrialResult {
     pub seconds_choosing: f64,
     /// Wall seconds that the policy took to learn, over all steps.
     pub seconds_learning: f64,
+    /// CPU seconds of the whole trial; `None` where the system has no such clock. Other work on the machine makes wall seconds
+    /// longer, and these hardly.
+    pub cpu_seconds: Option<f64>,
     /// How often a guard changed a number so that training could go on, over all steps.
     pub interventions: u64,
 }
@@ -129,6 +132,7 @@ fn play(
         actions: Vec::with_capacity(steps),
         ..TrialResult::default()
     };
+    let cpu_before = thread_cpu_seconds();
     for t in 0..steps {
         if stop.is_set() {
             return Err(ErrorKind::Interrupted.into());
@@ -161,8 +165,21 @@ fn play(
         result.actions.push(found as u32);
         observer.stepped(&Step { round, context, choice, reward, regret, fit });
     }
+    result.cpu_seconds = thread_cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
     observer.finished(&result);
     Ok(result)
+}
+
+/// CPU seconds that this thread has used so far; policies start no threads of their own.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn thread_cpu_seconds() -> Option<f64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn thread_cpu_seconds() -> Option<f64> {
+    None
 }
 
 #[allow(clippy::disallowed_methods)] // Time itself is measured.

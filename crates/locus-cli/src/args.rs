@@ -23,63 +23,92 @@ Examples:
   locus bench --suite paper --data DIR        the paper's eight problems
   locus inspect mine.csv --label outcome      how your own table is read
   locus bench --csv mine.csv --label outcome  your own table, its label to find
-  locus table runs/quick --metric simple      what came out, from the records
+  locus table runs/quick --metric simple      the results as a table
   locus report runs/quick                     the same as a page with figures
-  locus status runs/paper                     how far a run is, while it goes on
+  locus status runs/paper                     the progress of a run
   locus explore mushroom --data DIR           what policies expect of a context
   locus policies lin-full-post                every setting with its range
   locus bench --problems wheel --policies 'lin-full-post[prior_precision=1]'
 
-A run is a folder. Stop it at any time with Ctrl-C: the same command does only
-what is missing.";
+A run is a folder. Ctrl-C stops it: finished trials are kept, running ones are
+discarded, and the same command resumes. Each command has --help with examples.
+
+Exit codes:
+  0    done
+  1    a trial failed, or a file could not be downloaded or written
+  2    the command, a suite or a data file is invalid; nothing was run
+  130  interrupted by Ctrl-C";
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  locus bench
+  locus bench --suite paper --data DIR --dry-run
+  locus bench --problems wheel,linear --policies lin-full-post,lu-gauss --trials 10
+  locus bench --csv mine.csv --label outcome";
+
+const TABLE_EXAMPLES: &str = "\
+Examples:
+  locus table runs/quick
+  locus table runs/quick --metric runtime --format markdown
+  locus table runs/quick --against lin-full-post";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run trials and record them; ends with a table and a report
+    #[command(after_help = BENCH_EXAMPLES)]
     Bench(Box<BenchArgs>),
-    /// Show what a run's folder holds as a table
+    /// Show the results of a run as a table
+    #[command(after_help = TABLE_EXAMPLES)]
     Table(TableArgs),
-    /// Write a report of one run, or of several compared: a page with tables and figures
+    /// Write a report of one run, or a comparison of several: a page with tables and figures
     ///
-    /// From the records alone: nothing is run, and a run may be going on. The page needs no network, and the figures lie
-    /// beside it as SVG. Folders of one seed, number of steps and data are compared with each other; others are
-    /// shown apart.
+    /// Reads records only: runs nothing, and works during a run. The page needs no network; its figures are
+    /// beside it as SVG. Folders with the same seed, number of steps and data are compared with each other; others
+    /// are shown separately.
+    #[command(after_help = "Example: locus report runs/quick")]
     Report(ReportArgs),
-    /// Show how far a run is that another process is at, or that has stopped
+    /// Show the progress of a running or interrupted run
     ///
-    /// Trials done, mean so far and time left for each policy on each problem, and whether a process is at work. From the
-    /// records alone: the run is not disturbed.
+    /// Trials done, mean so far and time left for each policy on each problem, and whether a process is running it. Reads records
+    /// only: the run is not disturbed.
+    #[command(after_help = "Example: locus status runs/paper")]
     Status(StatusArgs),
-    /// Look into posteriors: what policies expect of contexts, and how that changes as they learn
+    /// Show posterior samples of mean rewards for chosen contexts, and how they change as policies learn
     ///
-    /// All policies play one trial, the same as `locus bench` gives for that seed, trial and number of steps. Every few
-    /// steps mean rewards are drawn from each: many draws for one followed context, and one draw for each context of the
-    /// trial with the same best action. OUT/explore then holds both as heat maps (SVG), as tables (CSV) and in
-    /// numbers; `locus report OUT` shows them if OUT is the folder of a run.
+    /// All policies play one trial, the same as `locus bench` runs for that seed, trial and number of steps. Every few
+    /// steps, mean rewards are sampled from each posterior: many samples for one followed context, and one sample for each context
+    /// of the trial with the same best action. OUT/explore then holds both as heat maps (SVG), tables (CSV) and a
+    /// summary; `locus report OUT` shows them if OUT is the folder of a run.
     ///
     /// Without --context, on mushroom, the followed context is a poisonous mushroom that all policies first take for
     /// edible: at the first look within the first tenth of the trial at which there is one whose mean reward of Eat exceeds
     /// that of Not eat for every policy, the one whose smallest such excess is the largest. On other problems it is the
     /// context of round 0.
+    #[command(after_help = "Example: locus explore mushroom --data DIR")]
     Explore(Box<ExploreArgs>),
     /// Show how a CSV or NPZ file of your own is read, without running anything
     ///
     /// For a CSV file: each column as numeric, categorical, label or ignored, with the reason (identifier, date, constant text, text with
     /// too many values); rows dropped because a value is missing; features and actions. `locus bench --csv` prints the same
     /// before it runs. For an NPZ file: array sizes and mean rewards.
+    #[command(after_help = "Example: locus inspect mine.csv --label outcome")]
     Inspect(InspectArgs),
     /// List the problems
+    #[command(after_help = "Example: locus problems")]
     Problems,
     /// List the policies, with every setting, its range, default and source
+    #[command(after_help = "Example: locus policies lu-gauss lin-full-post")]
     Policies {
-        /// Only these
+        /// Only the policies with these ids
         ids: Vec<String>,
     },
-    /// List the benchmark's data files: found or missing, rows, checksum, license, source; or get them
+    /// List the benchmark's data files (found or missing, rows, checksum, license, source), or download them
+    #[command(after_help = "Examples:\n  locus data --data DIR\n  locus data fetch --data DIR")]
     Data(DataListArgs),
-    /// Print a completion script, e.g. `source <(locus completions bash)`
+    /// Print a completion script for a shell
+    #[command(after_help = "Example: source <(locus completions bash)")]
     Completions {
-        /// The shell to complete for
+        /// The shell
         shell: Shell,
     },
 }
@@ -89,9 +118,9 @@ pub(crate) const DEFAULT_SUITE: &str = "quick";
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// What to run: `quick`, `paper`, or a TOML file of your own
-    #[arg(long, default_value = DEFAULT_SUITE, value_name = "NAME|FILE.toml")]
-    pub(crate) suite: String,
+    /// What to run: `quick`, `paper`, or a TOML file of your own [default: quick]
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub(crate) suite: Option<String>,
     /// Problems instead of the suite's, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) problems: Option<Vec<String>>,
@@ -117,13 +146,14 @@ pub(crate) struct BenchArgs {
     /// The number of the first trial, instead of the suite's; trials of the same number see the same sequence
     #[arg(long, value_name = "N")]
     pub(crate) first_trial: Option<usize>,
-    /// Steps of each trial, instead of the suite's
+    /// Steps of each trial [default: the suite's; with --problems, --csv or --npz and no --suite the paper's 2000, or
+    /// the rows of a file that has fewer]
     #[arg(long, value_name = "T")]
     pub(crate) steps: Option<usize>,
-    /// Where all chance comes from, instead of the suite's
+    /// The random seed, instead of the suite's
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Ask for the exact propensity of every decision: the policy computes the probability of each action and samples the action from
+    /// Request the exact propensity of every decision: the policy computes the probability of each action and samples the action from
     /// these probabilities. Slower. Sequences and policy seeds are the same as without, and so are the choices of policies whose propensities are
     /// known anyway, such as uniform. A folder holds trials either with or without propensities. `--propensities=false` overrides a suite [default: the suite's, or off]
     #[arg(
@@ -138,10 +168,10 @@ pub(crate) struct BenchArgs {
     /// Threads that run trials; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// The run's folder [default: in runs/, called by the suite, or by the problems that take the place of its own]
+    /// The run's folder [default: in runs/, named after the suite, or after the problems that replace its own]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Say what would be run and about how long it would take, and run nothing
+    /// Print what would run and an estimate of how long it takes, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -244,32 +274,32 @@ pub(crate) struct ExploreArgs {
     pub(crate) npz: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) columns: ColumnArgs,
-    /// The policies: `id[@preset][key=value,…]`, separated by commas; any that expect rewards
+    /// The policies: `id[@preset][key=value,…]`, separated by commas; each must have a reward model
     #[arg(long, value_name = "POLICIES", default_value = "lu-gauss,lu-sivi")]
     pub(crate) policies: String,
-    /// The context to follow, by its round in the trial, from 0 [default: as said above]
+    /// The context to follow, by its round in the trial, from 0 [default: see above]
     #[arg(long, value_name = "INDEX")]
     pub(crate) context: Option<usize>,
     /// The number of the trial, from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) trial: usize,
-    /// Steps of the trial; of tables with a label, other steps are other rounds
+    /// Steps of the trial; for tables with a label, another number of steps gives other rounds
     #[arg(long, value_name = "T", default_value_t = 2000)]
     pub(crate) steps: usize,
-    /// Steps from one look to the next; the LU policies train every 20
+    /// Sample from the posteriors every K steps; the LU policies train every 20
     #[arg(long, value_name = "K", default_value_t = 20)]
     pub(crate) every: usize,
-    /// Draws for the followed context at each look
+    /// Posterior samples for the followed context each time
     #[arg(long, value_name = "S", default_value_t = 2000)]
     pub(crate) draws: usize,
-    /// Where all chance comes from
+    /// The random seed
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Threads that play trials; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// The folder, a run's or another, in which explore/ is written; the same exploration is replaced there, another one
-    /// refused [default: in runs/, called by the problem]
+    /// The folder, a run's or another, in which explore/ is written. Replaces the same exploration; another one is an error
+    /// [default: in runs/, named after the problem]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -291,8 +321,10 @@ pub(crate) enum DataCommand {
     ///
     /// From the benchmark's bucket, or else from the UCI archive. Can be interrupted with Ctrl-C: the same command then
     /// downloads the missing files. Uses the proxy that ALL_PROXY, HTTPS_PROXY or HTTP_PROXY names.
+    #[command(after_help = "Example: locus data fetch adult --data DIR")]
     Fetch(FetchArgs),
-    /// Make a file from what it was made of
+    /// Derive a data file from raw data
+    #[command(after_help = "Example: locus data derive jester jester-data-1.csv --data DIR")]
     Derive(DeriveArgs),
 }
 
@@ -301,10 +333,10 @@ pub(crate) struct FetchArgs {
     /// Only these, by file or by problem, e.g. `adult` [default: all that are published]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// An address to try first, with the bucket's layout, the UCI archive's, or that of a folder of data files
+    /// An address to try first; its layout may be that of the bucket, of the UCI archive or of a folder of data files
     #[arg(long, value_name = "BASE")]
     pub(crate) mirror: Option<String>,
-    /// How often to ask a server again that is in trouble, after pauses of 1, 2, 4 … seconds
+    /// How often to retry when a server fails, after pauses of 1, 2, 4 … seconds
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(..=20))]
     pub(crate) retries: u32,
     #[command(flatten)]
@@ -313,7 +345,7 @@ pub(crate) struct FetchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DeriveArgs {
-    /// What to make
+    /// The file to derive
     #[arg(value_enum)]
     pub(crate) what: Derived,
     /// The raw data: Jester dataset 1, `jester-data-1`, saved as CSV; plain, .gz or .zst
@@ -348,19 +380,19 @@ pub(crate) struct SelectionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
-    /// The run's folder; several of one seed, number of steps and data are shown as if they were one. If only some of them ran with
+    /// The run's folder; several with the same seed, number of steps and data are shown as one. If only some of them ran with
     /// --propensities, their policies are called `POLICY (propensities)`
     #[arg(required = true, value_name = "OUT")]
     pub(crate) outs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// What to compare
+    /// The metric
     #[arg(long, value_enum, default_value = "cumulative")]
     pub(crate) metric: MetricArg,
-    /// Show how the others differ from this policy, trial by trial, in place of means (with --policies, how those do)
+    /// Show paired differences from this policy, trial by trial, instead of means (with --policies, of those policies)
     #[arg(long, value_name = "POLICY")]
     pub(crate) against: Option<String>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FormatArg,
 }
@@ -382,7 +414,7 @@ pub(crate) struct StatusArgs {
     /// The runs' folders
     #[arg(required = true, value_name = "OUT")]
     pub(crate) outs: Vec<PathBuf>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: StatusFormat,
 }
@@ -403,7 +435,7 @@ pub(crate) enum MetricArg {
     Cumulative,
     /// Mean regret of the last 500 steps (the last quarter of fewer than 2000), normalized: uniform is 100
     Simple,
-    /// Seconds per trial
+    /// Seconds per trial: CPU seconds, or wall-clock seconds where a trial has no CPU seconds
     Runtime,
 }
 

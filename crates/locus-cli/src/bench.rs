@@ -7,7 +7,8 @@ use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, bail, ensure};
 use locus::{PolicySpec, PolicyText, Registry, Seed};
-use locus_bench::experiment::{Estimate, Experiment, RunOutcome};
+use locus_bench::experiment::{Estimate, Experiment, Plan, RunOutcome};
+use locus_bench::paper;
 use locus_bench::problem::{self, CsvOptions, Loaded};
 use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
@@ -16,22 +17,26 @@ use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
 
 use crate::args::{BenchArgs, ColumnArgs, DEFAULT_SUITE, SelectionArgs};
 use crate::inspect::{Detail, describe_schema};
-use crate::output::{print, tell};
+use crate::output::{print, print_table, tell};
 use crate::progress::Watcher;
 use crate::report;
-use crate::words::{count, rough_duration, shell_word};
+use crate::words::{count, count_of, rough_duration, shell_word};
 use crate::{FAILED, INTERRUPTED};
 
 /// Runs what is missing, and shows what came out.
 pub(crate) fn run(args: &BenchArgs, registry: &Registry) -> Result<u8> {
-    let experiment = experiment(args, registry)?;
+    let (experiment, steps_note) = experiment(args, registry)?;
     if args.dry_run {
         let estimate = experiment.estimate()?;
-        print(&describe(&estimate, experiment.jobs))?;
+        let mut text = headline(&estimate.plan, experiment.trials, experiment.steps, &steps_note);
+        text.push_str(&describe(&estimate, experiment.jobs));
+        print(&text)?;
         return Ok(0);
     }
-    let watcher = Arc::new(Watcher::new());
-    let stop = stop_on_ctrl_c(Arc::clone(&watcher))?;
+    let (trials, steps) = (experiment.trials, experiment.steps);
+    let watcher = Watcher::with_headline(move |plan| headline(plan, trials, steps, &steps_note));
+    let watcher = Arc::new(watcher);
+    let stop = stop_on_ctrl_c(Arc::clone(&watcher), STOPPING)?;
     let outcome = experiment.run(&*watcher, &stop);
     watcher.finish();
     let outcome = match outcome {
@@ -93,9 +98,10 @@ pub(crate) fn parse_policies(text: &str, registry: &Registry) -> Result<Vec<Poli
     Ok(policies)
 }
 
-/// The suite with what the command line overrides, its problems loaded.
-fn experiment(args: &BenchArgs, registry: &Registry) -> Result<Experiment> {
-    let mut suite = Suite::load(&args.suite, registry)?;
+/// The suite with what the command line overrides, its problems loaded; and where the number of steps comes from, if that is not
+/// obvious.
+fn experiment(args: &BenchArgs, registry: &Registry) -> Result<(Experiment, Option<String>)> {
+    let mut suite = Suite::load(args.suite.as_deref().unwrap_or(DEFAULT_SUITE), registry)?;
     ensure!(
         args.csv.len() == args.label.len(),
         "--csv was given {} times and --label {} times, expected a label for each file",
@@ -130,20 +136,64 @@ fn experiment(args: &BenchArgs, registry: &Registry) -> Result<Experiment> {
     }
     let problems = load(&suite, folder)?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&suite, args, &problems));
-    Ok(Experiment {
+    // Own files come after the problems by name.
+    let own = &problems[suite.problems.len()..];
+    let (steps, steps_note) = match args.steps {
+        Some(steps) => (steps, None),
+        None => default_steps(args, &suite, own),
+    };
+    let experiment = Experiment {
         command: command_line(),
         registry: registry.clone(),
         problems,
         policies: suite.policies,
         trials: args.trials.unwrap_or(suite.trials),
         first_trial: args.first_trial.unwrap_or(suite.first_trial),
-        steps: args.steps.unwrap_or(suite.steps),
+        steps,
         seed: args.seed.map_or(suite.seed, Seed::new),
         propensities: args.propensities.unwrap_or(suite.propensities),
         jobs: args.jobs.unwrap_or_else(default_jobs),
         suite: suite.name,
         out,
-    })
+    };
+    Ok((experiment, steps_note))
+}
+
+/// The number of steps without --steps, and where it comes from. Whoever names problems and no suite means trials as long as the
+/// paper's, not those of the quick suite, or as many rounds as the smallest file of their `own` has.
+fn default_steps(args: &BenchArgs, suite: &Suite, own: &[Loaded]) -> (usize, Option<String>) {
+    match &args.suite {
+        _ if !names_problems(args) => (suite.steps, None),
+        Some(name) => {
+            let steps = suite.steps;
+            (steps, Some(format!("steps: {steps}, from the suite {name}; --steps changes it")))
+        }
+        None => {
+            let rows = own.iter().filter_map(|Loaded { problem, .. }| Some((problem.max_steps()?, problem)));
+            let (steps, reason) = match rows.min_by_key(|(rows, _)| *rows) {
+                Some((rows, problem)) if rows < paper::STEPS => {
+                    (rows, format!("all rows of {}", problem.name()))
+                }
+                _ => (paper::STEPS, "as in the paper".to_owned()),
+            };
+            (steps, Some(format!("steps: {steps} by default, {reason}; --steps changes it")))
+        }
+    }
+}
+
+/// What is run, in one line, or two where the number of steps needs a word.
+fn headline(plan: &Plan, trials: usize, steps: usize, steps_note: &Option<String>) -> String {
+    let (problems, policies) = (plan.standing.problems().len(), plan.standing.policies().len());
+    let (n_trials, n_policies) = (plan.done + plan.missing.len(), count_of(policies, "policy", "policies"));
+    let mut text = format!(
+        "{} of {}: {} × {n_policies} × {} each\n",
+        count(n_trials, "trial"),
+        count(steps, "step"),
+        count(problems, "problem"),
+        count(trials, "trial"),
+    );
+    text.extend(steps_note.iter().map(|note| format!("{note}\n")));
+    text
 }
 
 /// Fails where options are about the columns of a CSV file, and no such file is named.
@@ -189,7 +239,7 @@ fn default_out(suite: &Suite, args: &BenchArgs, problems: &[Loaded]) -> PathBuf 
     let Suite { name: suite, propensities, .. } = suite;
     let is_built_in = |name: &str| BUILT_IN.iter().any(|(built_in, _)| *built_in == name);
     let mut parts = Vec::new();
-    if !names_problems(args) || suite != DEFAULT_SUITE {
+    if !names_problems(args) || args.suite.is_some() {
         let stem = Path::new(suite).file_stem().unwrap_or_default().to_string_lossy();
         parts.push(if is_built_in(suite) { suite.to_owned() } else { format!("suite-{stem}") });
     }
@@ -279,7 +329,7 @@ pub(crate) fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> 
 
 fn describe(Estimate { plan, seconds, unknown, .. }: &Estimate, jobs: usize) -> String {
     let missing = plan.missing.len();
-    let mut text = format!("{}: {} done, ", count(plan.done + missing, "trial"), plan.done);
+    let mut text = format!("{} done, ", plan.done);
     text.push_str(&match (missing, plan.retried) {
         (0, _) => "nothing left to run".to_owned(),
         (_, 0) => format!("{missing} to run"),
@@ -311,7 +361,7 @@ fn show(
     let seconds = seconds_in_words(&rows);
     let (rows, others): (Vec<TrialRow>, Vec<TrialRow>) =
         rows.into_iter().partition(|row| experiment.concerns(&row.id));
-    let RunOutcome { ran, skipped, failed, interrupted, .. } = outcome;
+    let RunOutcome { ran, skipped, failed, interrupted, discarded, .. } = outcome;
     let mut text = String::new();
     if !rows.is_empty() {
         text.push_str(&format!("\n{}\n", Table::new(&rows, Metric::Cumulative).render(Format::Text)));
@@ -330,23 +380,30 @@ fn show(
         text.push_str(&format!("and {} more: see trials.csv\n", failed.len() - FAILURES_SHOWN));
     }
     if *interrupted {
-        text.push_str("interrupted: the same command goes on where this one stopped\n");
+        let were = if *discarded == 1 { "was" } else { "were" };
+        let discarded = count(*discarded, "running trial");
+        text.push_str(&format!(
+            "interrupted: {discarded} {were} discarded; the same command resumes the run\n"
+        ));
     }
-    text.push_str(&format!("seconds of all trials in this folder: {seconds}\n"));
+    text.push_str(&format!("wall-clock seconds of all trials in this folder: {seconds}\n"));
     text.push_str(&format!("in {out}: trials.csv, curves/, run.json, summary.md\n"));
     match written {
         Some(Ok(written)) => text.push_str(&format!("{}\n", report::describe(written))),
         Some(Err(error)) => tell(&format!("error: no report: {error}")),
-        None => text.push_str(&format!("`locus report {out}` makes a page of what is there\n")),
+        None => text.push_str(&format!("`locus report {out}` writes a page of the recorded trials\n")),
     }
     if !others.is_empty() {
-        text.push_str(&format!("`locus table {out}` shows what else is there\n"));
+        text.push_str(&format!("`locus table {out}` shows all trials of this folder\n"));
     }
-    print(&text)
+    print_table(&text)
 }
 
-/// Set by the first Ctrl-C; a second one ends the process at once.
-pub(crate) fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
+/// What the first Ctrl-C does to a run.
+const STOPPING: &str = "interrupted: stopping; finished trials are kept, running ones are discarded";
+
+/// Set by the first Ctrl-C, which prints `line`; a second one ends the process at once.
+pub(crate) fn stop_on_ctrl_c(watcher: Arc<Watcher>, line: &'static str) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let in_handler = Arc::clone(&stop);
     ctrlc::set_handler(move || {
@@ -355,7 +412,7 @@ pub(crate) fn stop_on_ctrl_c(watcher: Arc<Watcher>) -> Result<Arc<AtomicBool>> {
             std::process::exit(i32::from(INTERRUPTED));
         }
         // Said before it is done: once the run knows, the process may end at any moment.
-        watcher.say("interrupted: ending the trials under way");
+        watcher.say(line);
         in_handler.store(true, Ordering::Relaxed);
     })
     .context("cannot catch Ctrl-C")?;

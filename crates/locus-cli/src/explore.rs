@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ExploreArgs, registry: &Registry) -> Result<u8> {
     let exploration = exploration(args, registry)?;
     exploration.check()?;
     let watcher = Arc::new(Watcher::new());
-    let stop = stop_on_ctrl_c(Arc::clone(&watcher))?;
+    let stop = stop_on_ctrl_c(Arc::clone(&watcher), "interrupted: stopping")?;
     if args.context.is_none() {
         tell("playing the first steps, to see which contexts all policies misjudge");
     }

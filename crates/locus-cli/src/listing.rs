@@ -1,7 +1,7 @@
 //! `locus problems` and `locus policies`.
 
 use anyhow::{Result, ensure};
-use locus::{PolicyInfo, Registry};
+use locus::{PolicyInfo, Registry, did_you_mean};
 use locus_bench::problem;
 
 use crate::output::print;
@@ -29,7 +29,12 @@ pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
     let all = registry.policies();
     for id in ids {
         let known: Vec<&str> = all.iter().map(|info| info.id).collect();
-        ensure!(known.contains(&id.as_str()), "no policy is called `{id}`; there are {}", known.join(", "));
+        let hint = did_you_mean(id, known.iter().copied());
+        ensure!(
+            known.contains(&id.as_str()),
+            "no policy is called `{id}`{hint}; there are {}",
+            known.join(", ")
+        );
     }
     let mut text = String::new();
     for info in all.iter().filter(|info| ids.is_empty() || ids.iter().any(|id| id == info.id)) {

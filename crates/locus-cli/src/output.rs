@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use console::{Term, measure_text_width};
+
 /// Standard output could not be written.
 #[derive(Debug)]
 pub(crate) struct CannotPrint(io::Error);
@@ -23,8 +25,59 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Prints tables and the sentences below them; on a terminal, sentences wrap at words.
+pub(crate) fn print_table(text: &str) -> anyhow::Result<()> {
+    let term = Term::stdout();
+    match term.is_term() {
+        true => print(&wrapped(text, usize::from(term.size().1))),
+        false => print(text),
+    }
+}
+
+/// Breaks lines at words so that none is wider than `width`, except by a single word. Lines that begin with a space are rows of a
+/// table, and stay as they are.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 20);
+    for line in text.lines() {
+        if line.starts_with(' ') || measure_text_width(line) <= width {
+            out.push_str(line);
+        } else {
+            let mut column = 0;
+            for word in line.split(' ') {
+                let word_width = measure_text_width(word);
+                if column > 0 && column + 1 + word_width > width {
+                    out.push('\n');
+                    column = 0;
+                } else if column > 0 {
+                    out.push(' ');
+                    column += 1;
+                }
+                out.push_str(word);
+                column += word_width;
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
 /// Says `line` on standard error. If nobody can hear it, that must not end a run of hours, so unlike `eprintln!`
 /// this does not panic (`locus bench 2>&1 | head`).
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_wrap_at_words_and_rows_of_tables_do_not() {
+        let text = "wheel\n  policy  mean  ± sd  se  n\n\nOne two three four.\na-word-that-is-too-long to fit\nä ö ü ß ä ö\n";
+        let expected = "wheel\n  policy  mean  ± sd  se  n\n\nOne two\nthree four.\na-word-that-is-too-long\nto fit\nä ö ü ß ä ö\n";
+        assert_eq!(wrapped(text, 11), expected);
+        assert_eq!(wrapped(text, 100), text);
+        assert_eq!(wrapped("", 10), "");
+        assert_eq!(wrapped("a b", 0), "a\nb\n");
+    }
 }

@@ -31,6 +31,8 @@ const LAST_LINE: &str = "{bar:8./dim} {wide_msg}\x1b[G";
 
 /// Watches a run.
 pub(crate) struct Watcher {
+    /// What is printed once there is a plan.
+    headline: Headline,
     /// Hidden if standard error is not a terminal, or is one that cannot redraw a line.
     bars: MultiProgress,
     /// Set once there is a plan, if the bars are not hidden.
@@ -38,6 +40,9 @@ pub(crate) struct Watcher {
     /// Trials that ended in this run, and trials to run.
     counts: Mutex<(usize, usize)>,
 }
+
+/// Lines that say what a plan is.
+type Headline = Box<dyn Fn(&Plan) -> String + Send + Sync>;
 
 /// The bars on a terminal, and what they show.
 struct View {
@@ -48,7 +53,13 @@ struct View {
 
 impl Watcher {
     pub(crate) fn new() -> Self {
-        Self { bars: MultiProgress::new(), view: OnceLock::new(), counts: Mutex::default() }
+        Self::with_headline(|_| String::new())
+    }
+
+    /// Prints what `headline` says of the plan before the first trial.
+    pub(crate) fn with_headline(headline: impl Fn(&Plan) -> String + Send + Sync + 'static) -> Self {
+        let headline = Box::new(headline);
+        Self { headline, bars: MultiProgress::new(), view: OnceLock::new(), counts: Mutex::default() }
     }
 
     /// Prints a line to standard error, above the bars if there are any.
@@ -65,9 +76,11 @@ impl Watcher {
         self.view.get().iter().flat_map(|view| &view.bars).for_each(ProgressBar::finish_and_clear);
     }
 
-    fn update(&self, change: impl FnOnce(&mut Standing)) {
+    /// Tells the view of a change, with the seconds since it was shown first.
+    fn update(&self, change: impl FnOnce(&mut Standing, f64)) {
         if let Some(view) = self.view.get() {
-            change(&mut locked(&view.standing));
+            let elapsed = view.elapsed();
+            change(&mut locked(&view.standing), elapsed);
         }
     }
 }
@@ -90,10 +103,18 @@ impl View {
         Self { bars: (0..n_bars).map(bar).collect(), standing: Mutex::new(standing) }
     }
 
+    fn elapsed(&self) -> f64 {
+        self.bars[0].elapsed().as_secs_f64()
+    }
+
     fn draw(&self) {
-        let elapsed = self.bars[0].elapsed().as_secs_f64();
+        let elapsed = self.elapsed();
         // The lock is released before anything is drawn.
-        let texts = bars(&locked(&self.standing), elapsed);
+        let texts = {
+            let mut standing = locked(&self.standing);
+            standing.tick(elapsed);
+            bars(&standing, elapsed)
+        };
         for (bar, (fraction, text)) in self.bars.iter().zip(texts) {
             bar.set_position((fraction * LENGTH) as u64);
             bar.set_message(text);
@@ -112,6 +133,7 @@ impl View {
 impl Progress for Watcher {
     fn planned(&self, plan: &Plan) {
         locked(&self.counts).1 = plan.missing.len();
+        (self.headline)(plan).lines().for_each(tell);
         if !self.bars.is_hidden() && !plan.missing.is_empty() {
             let view = self.view.get_or_init(|| Arc::new(View::new(&self.bars, plan.standing.clone())));
             view.draw();
@@ -121,15 +143,15 @@ impl Progress for Watcher {
     }
 
     fn started(&self, trial: &TrialId) {
-        self.update(|standing| standing.start(trial));
+        self.update(|standing, now| standing.start(trial, now));
     }
 
     fn stepped(&self, trial: &TrialId, more_steps: usize) {
-        self.update(|standing| standing.step(trial, more_steps));
+        self.update(|standing, now| standing.step(trial, more_steps, now));
     }
 
     fn finished(&self, row: &TrialRow) {
-        self.update(|standing| standing.record(row));
+        self.update(|standing, _| standing.record(row));
         let line = match &row.outcome {
             Ok(measured) => {
                 let (regret, seconds) = (measured.cumulative_regret, measured_duration(measured.seconds()));

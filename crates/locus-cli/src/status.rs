@@ -1,4 +1,4 @@
-//! `locus status`: how far is a run that another process is at, or that has stopped?
+//! `locus status`: the progress of a running or interrupted run.
 
 use std::time::SystemTime;
 
@@ -62,21 +62,21 @@ fn text(status: &Status) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Who is at work, what is done, and what is left.
+/// Whether a process is running it, what is done, and what is left.
 fn head(status: &Status) -> Vec<String> {
     let Status { standing, worker, .. } = status;
     let total = standing.total();
     let worker = match worker {
-        Worker::Process(Some(process)) => format!("process {process} is at work on it"),
-        Worker::Process(None) => "a process is at work on it".to_owned(),
-        Worker::Nobody => "nobody is at work on it".to_owned(),
-        _ => "whether anybody is at work on it cannot be told on this system".to_owned(),
+        Worker::Process(Some(process)) => format!("running (process {process})"),
+        Worker::Process(None) => "running".to_owned(),
+        Worker::Nobody => "not running".to_owned(),
+        _ => "whether it is running is not known on this system".to_owned(),
     };
     let recorded = status.last_recorded.and_then(ago).unwrap_or_default();
     let failed = if total.failed > 0 { format!(", {} failed", total.failed) } else { String::new() };
     let trials = match status.is_total_known {
         true => format!("{} of {} done{failed}", total.done, count(total.asked, "trial")),
-        false => format!("{} done{failed}, and nobody knows of how many", count(total.done, "trial")),
+        false => format!("{} done{failed}; how many were asked for is not known", count(total.done, "trial")),
     };
     let left = match standing.wall_seconds_left() {
         _ if !status.is_total_known => String::new(),
@@ -85,7 +85,7 @@ fn head(status: &Status) -> Vec<String> {
             let jobs = count(standing.jobs(), "job");
             format!("; the rest takes about {} with {jobs}", short_duration(seconds))
         }
-        None => "; how long the rest takes is not known yet".to_owned(),
+        None => "; no estimate of the rest yet".to_owned(),
     };
     let mut lines = vec![
         format!("{}: {worker}{recorded}", status.out.display()),
@@ -99,7 +99,7 @@ fn head(status: &Status) -> Vec<String> {
 
 fn ago(time: SystemTime) -> Option<String> {
     let passed = time.elapsed().ok()?;
-    Some(format!("; a trial was last recorded {} ago", short_duration(passed.as_secs_f64())))
+    Some(format!("; last trial recorded {} ago", short_duration(passed.as_secs_f64())))
 }
 
 fn markdown(status: &Status) -> String {

@@ -8,9 +8,9 @@ use locus_bench::record::{Selection, TrialRow, WITH_PROPENSITIES, read_readable_
 use locus_bench::report::{Down, OF_FOLDER, Pairs, compared_trials};
 use locus_bench::summary::{Metric, Table};
 
-use crate::args::TableArgs;
+use crate::args::{FormatArg, TableArgs};
 use crate::bench::{each_once, recorded_name, selection};
-use crate::output::{print, tell};
+use crate::output::{print, print_table, tell};
 
 /// Shows the means, or how all others differ from one policy; of a file with damaged lines by the rows around them.
 pub(crate) fn run(args: &TableArgs, registry: &Registry) -> Result<u8> {
@@ -42,7 +42,10 @@ pub(crate) fn run(args: &TableArgs, registry: &Registry) -> Result<u8> {
             pairs(&rows, metric, &reference)?.render(args.format.into(), Down::Problems)
         }
     };
-    print(&text)?;
+    match args.format {
+        FormatArg::Text => print_table(&text)?,
+        _ => print(&text)?,
+    }
     Ok(0)
 }
 

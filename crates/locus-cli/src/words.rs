@@ -4,7 +4,12 @@ use std::path::Path;
 
 /// `1 trial`, `2 trials`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    count_of(number, noun, &format!("{noun}s"))
+}
+
+/// `1 policy`, `2 policies`.
+pub(crate) fn count_of(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// A time that is only roughly known.
@@ -69,6 +74,7 @@ mod tests {
     #[test]
     fn one_is_not_many() {
         assert_eq!([0, 1, 2].map(|number| count(number, "job")), ["0 jobs", "1 job", "2 jobs"]);
+        assert_eq!([1, 2].map(|number| count_of(number, "policy", "policies")), ["1 policy", "2 policies"]);
     }
 
     #[test]

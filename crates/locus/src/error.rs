@@ -121,30 +121,36 @@ pub(crate) enum Kind {
         problem: String,
     },
     /// No policy has this id.
-    #[error("no policy is called `{id}`; there are {known}")]
+    #[error("no policy is called `{id}`{hint}; there are {known}")]
     UnknownPolicy {
         /// The id asked for.
         id: String,
+        /// An id that may have been meant.
+        hint: String,
         /// The ids that exist.
         known: String,
     },
     /// The policy has no preset of this name.
-    #[error("policy `{id}` has no preset `{preset}`; it has {known}")]
+    #[error("policy `{id}` has no preset `{preset}`{hint}; it has {known}")]
     UnknownPreset {
         /// The policy.
         id: String,
         /// The preset asked for.
         preset: String,
+        /// A preset that may have been meant.
+        hint: String,
         /// The presets that exist.
         known: String,
     },
     /// The policy has no setting of this name.
-    #[error("policy `{id}` has no setting `{key}`; it has {known}")]
+    #[error("policy `{id}` has no setting `{key}`{hint}; it has {known}")]
     UnknownKey {
         /// The policy.
         id: String,
         /// The setting asked for.
         key: String,
+        /// A setting that may have been meant.
+        hint: String,
         /// The settings that exist.
         known: String,
     },

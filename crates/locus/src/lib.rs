@@ -87,7 +87,7 @@ pub use random::{Rng, Seed};
 pub use registry::save::{Decoder, Encoder};
 pub use registry::settings::{AgentConfig, Config, Field, Range, Setting};
 pub use registry::spec::{PolicySpec, PolicyText};
-pub use registry::{Definition, PolicyInfo, Registry, SettingInfo, load};
+pub use registry::{Definition, PolicyInfo, Registry, SettingInfo, did_you_mean, load};
 
 /// The settings of every policy as structs, and the types that settings have.
 ///

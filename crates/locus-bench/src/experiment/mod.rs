@@ -2,7 +2,7 @@
 //!
 //! An [`Experiment`] is plain data. [`Experiment::plan`] says what is missing, [`Experiment::estimate`] how long
 //! that takes, and [`Experiment::run`] does it, in the order that `queue` finds best. Which thread runs a trial, and when,
-//! changes nothing in its result. [`Standing`] says how far a run has come.
+//! changes nothing in its result. [`Standing`] is the progress of a run.
 
 mod estimate;
 mod pace;

@@ -106,6 +106,11 @@ impl Pace {
         self.overall.add(ratio);
     }
 
+    /// Whether a trial of this kind was measured.
+    pub(super) fn has_measured(&self, policy: usize, problem: usize) -> bool {
+        !self.kinds[policy * self.n_problems + problem].measured.is_empty()
+    }
+
     /// Whether there is more than a guess.
     pub(super) fn is_measured(&self) -> bool {
         self.overall.n > 0

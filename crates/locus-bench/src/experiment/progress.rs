@@ -20,7 +20,7 @@ pub trait Progress: Sync {
 impl Progress for () {}
 
 /// Steps between two calls of [`Progress::stepped`].
-const STEPS_AT_A_TIME: usize = 50;
+pub(super) const STEPS_AT_A_TIME: usize = 50;
 
 /// Passes the steps of one trial on.
 pub(crate) struct Watch<'a> {

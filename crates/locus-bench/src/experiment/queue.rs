@@ -10,7 +10,7 @@
 //!
 //! The second rule looks at the end of a run only, so it takes nothing from the first; and at the end it is longest-first
 //! scheduling, whose last trials are the shortest. How long a trial takes is known from those that have ended ([`Pace`]).
-//! The order changes no result: all chance of a trial follows from its name.
+//! The order changes no result: all randomness of a trial follows from its name.
 
 use std::collections::VecDeque;
 

@@ -29,6 +29,8 @@ pub struct RunOutcome {
     pub failed: Vec<TrialRow>,
     /// Whether the run was stopped before all trials had ended.
     pub interrupted: bool,
+    /// Trials that were running when the run was stopped: nothing of them is recorded, and the next run repeats them.
+    pub discarded: usize,
     /// What whoever ran it should know.
     pub warnings: Vec<Warning>,
 }
@@ -36,8 +38,9 @@ pub struct RunOutcome {
 impl Experiment {
     /// Runs what is missing and records each trial as it ends; the tables follow in `summary.md`.
     ///
-    /// **Blocks** until all is done, until `stop` is set, or until a record cannot be written. A trial that
-    /// fails or panics is a row with its error, and the others go on.
+    /// **Blocks** until all is done, until `stop` is set, or until a record cannot be written. Setting `stop` ends running
+    /// trials at their next step and discards them; finished trials are recorded. A trial that fails or panics is a row with
+    /// its error, and the others go on.
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<RunOutcome, Error> {
         self.run_with(&PolicySpec::build, progress, stop)
     }
@@ -71,13 +74,14 @@ impl Experiment {
                 scope.spawn(|| crew.work());
             }
         });
-        let Tally { ran, failed, broken } = std::mem::take(&mut *crew.tally());
+        let Tally { ran, failed, discarded, broken } = std::mem::take(&mut *crew.tally());
         if let Some(error) = broken {
             return Err(error);
         }
         write_summary(&self.out)?;
         let interrupted = ran + failed.len() < crew.jobs.len();
-        Ok(RunOutcome { ran, skipped: plan.done, failed, interrupted, warnings: plan.warnings })
+        let (skipped, warnings) = (plan.done, plan.warnings);
+        Ok(RunOutcome { ran, skipped, failed, interrupted, discarded, warnings })
     }
 }
 
@@ -100,6 +104,7 @@ struct Crew<'a> {
 struct Tally {
     ran: usize,
     failed: Vec<TrialRow>,
+    discarded: usize,
     /// Why nothing can be recorded any more.
     broken: Option<Error>,
 }
@@ -123,7 +128,10 @@ impl Crew<'_> {
         {
             self.progress.started(&job.id);
             let result = match without_panic(|| self.run_job(job)) {
-                Err(error) if error.is_interrupted() => return,
+                Err(error) if error.is_interrupted() => {
+                    self.tally().discarded += 1;
+                    return;
+                }
                 result => result.map_err(|error| error.to_string()),
             };
             let row = TrialRow {

@@ -1,4 +1,7 @@
-//! How far a run has come: for each policy on each problem the trials that ended, the mean so far, and what is left.
+//! The progress of a run: for each policy on each problem the trials that ended, the mean so far, and the time left.
+//!
+//! Time left is estimated from the trials that have ended, and where a kind has none from its running trials: a trial that took 10
+//! seconds for a quarter of its steps will take 40. So the estimate does not wait for the first trial of the slowest policy to end.
 //!
 //! A [`Standing`] is kept by whoever watches a run, from the rows as they come, and is made by
 //! [`read_status`](crate::status::read_status) from those of a folder. Each row costs a few additions, so that watching
@@ -9,6 +12,7 @@ use std::ops::Range;
 
 use super::UNIFORM;
 use super::pace::{Pace, wall_seconds};
+use super::progress::STEPS_AT_A_TIME;
 use crate::record::TrialRow;
 use crate::trial::TrialId;
 
@@ -20,10 +24,37 @@ pub struct Standing {
     /// One for each policy and problem, the problems of a policy side by side.
     kinds: Vec<Kind>,
     pace: Pace,
+    /// The same with what running trials tell, as of the last [`tick`](Self::tick).
+    running_pace: Option<Pace>,
     steps: usize,
     jobs: usize,
-    /// Trials that have begun and not ended, with the steps that they have taken, in the order in which they began.
-    under_way: Vec<(TrialId, usize)>,
+    /// Trials that have begun and not ended, in the order in which they began.
+    running: Vec<Running>,
+}
+
+/// A trial that has begun and not ended. Times are seconds since any moment, the same for all.
+#[derive(Clone, Debug, PartialEq)]
+struct Running {
+    id: TrialId,
+    /// Steps that it has taken.
+    taken: usize,
+    started: f64,
+    /// When it took the last of these steps.
+    stepped: f64,
+}
+
+impl Running {
+    /// Seconds of the whole trial by the pace of its steps so far, and whether that is more than a lower bound. Steps are told
+    /// [`STEPS_AT_A_TIME`], so a trial that has told of none for long is at least that slow.
+    fn expected_seconds(&self, steps: usize, now: f64) -> (f64, bool) {
+        let at_most = (self.taken + STEPS_AT_A_TIME).min(steps.max(1));
+        let slowest = (now - self.started) / at_most as f64;
+        let per_step = match self.taken {
+            0 => slowest,
+            taken => slowest.max((self.stepped - self.started) / taken as f64),
+        };
+        (per_step * steps as f64, self.taken > 0)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,9 +88,9 @@ pub struct KindStanding {
     pub mean: Option<f64>,
     /// What all its trials took together.
     pub seconds: f64,
-    /// What the trials that are left will take, one after another; `None` before any trial of the run has ended.
+    /// What the trials that are left will take, one after another; `None` before any trial of the run has ended or taken steps.
     pub seconds_left: Option<f64>,
-    /// Whether no trial of the policy has ended, so that what is left is known to the order of magnitude at best.
+    /// Whether no trial of the policy has ended or taken steps, so that what is left is known to the order of magnitude at best.
     pub is_rough: bool,
     /// Trials that ended and the parts of those under way, e.g. 2.5.
     pub progress: f64,
@@ -94,7 +125,7 @@ impl Standing {
             })
             .collect();
         let problems = problems.into_iter().map(|(name, _)| name).collect();
-        Self { policies, problems, kinds, pace, steps, jobs, under_way: Vec::new() }
+        Self { policies, problems, kinds, pace, running_pace: None, steps, jobs, running: Vec::new() }
     }
 
     /// The policies in canonical form.
@@ -112,32 +143,56 @@ impl Standing {
         self.jobs
     }
 
-    /// How long trials take.
+    /// How long trials take, by those that have ended.
     pub(super) fn pace(&self) -> &Pace {
         &self.pace
     }
 
-    /// The trials under way and how far each is, from 0 to 1.
-    pub fn under_way(&self) -> impl Iterator<Item = (&TrialId, f64)> {
-        self.under_way.iter().map(|(id, taken)| (id, *taken as f64 / self.steps.max(1) as f64))
+    /// How long trials take, by those that have ended and those that are running.
+    fn expected(&self) -> &Pace {
+        self.running_pace.as_ref().unwrap_or(&self.pace)
     }
 
-    /// A trial begins.
-    pub fn start(&mut self, id: &TrialId) {
-        self.under_way.push((id.clone(), 0));
+    /// The running trials and the completed part of each, from 0 to 1.
+    pub fn running(&self) -> impl Iterator<Item = (&TrialId, f64)> {
+        self.running.iter().map(|running| (&running.id, running.taken as f64 / self.steps.max(1) as f64))
     }
 
-    /// A trial under way has taken this many steps more.
-    pub fn step(&mut self, id: &TrialId, more_steps: usize) {
-        if let Some((_, taken)) = self.under_way.iter_mut().find(|(under_way, _)| under_way == id) {
-            *taken += more_steps;
+    /// A trial begins, `now` seconds after the start of the run (or any other moment, if it is always the same).
+    pub fn start(&mut self, id: &TrialId, now: f64) {
+        self.running.push(Running { id: id.clone(), taken: 0, started: now, stepped: now });
+    }
+
+    /// A running trial has taken this many steps more.
+    pub fn step(&mut self, id: &TrialId, more_steps: usize, now: f64) {
+        if let Some(running) = self.running.iter_mut().find(|running| running.id == *id) {
+            running.taken += more_steps;
+            running.stepped = now;
         }
+    }
+
+    /// Estimates from running trials how long the kinds take of which no trial has ended. Call it before the time left is shown.
+    pub fn tick(&mut self, now: f64) {
+        let mut pace = self.pace.clone();
+        for running in &self.running {
+            let Some((policy, problem)) = self.place(&running.id) else { continue };
+            let (seconds, is_estimate) = running.expected_seconds(self.steps, now);
+            let is_known = self.pace.has_measured(policy, problem);
+            // What is only a lower bound corrects what is below it, and a clock must have moved to tell anything.
+            let is_news =
+                is_estimate || (seconds > self.pace.seconds(policy, problem) && self.pace.is_measured());
+            if !is_known && is_news && seconds > 0.0 {
+                pace.measure(policy, problem, seconds);
+            }
+        }
+        self.running_pace = Some(pace);
     }
 
     /// A trial has ended. Rows of other policies or problems change nothing; those of trials that were not asked for
     /// count for the mean and the seconds alone.
     pub fn record(&mut self, row: &TrialRow) {
-        self.under_way.retain(|(id, _)| *id != row.id);
+        self.running.retain(|running| running.id != row.id);
+        self.running_pace = None;
         let Some((policy, problem)) = self.place(&row.id) else { return };
         let n_problems = self.problems.len();
         let kind = &mut self.kinds[policy * n_problems + problem];
@@ -186,19 +241,18 @@ impl Standing {
         let kind = &self.kinds[policy * self.problems.len() + problem];
         let is_of_kind =
             |id: &TrialId| id.policy == self.policies[policy] && id.problem == self.problems[problem];
-        let begun: f64 =
-            self.under_way().filter(|(id, _)| is_of_kind(id)).map(|(_, part)| part.min(1.0)).sum();
+        let begun: f64 = self.running().filter(|(id, _)| is_of_kind(id)).map(|(_, part)| part.min(1.0)).sum();
         let ended = (kind.done + kind.failed).min(kind.asked) as f64;
         let progress = (ended + begun).min(kind.asked as f64);
-        let left = (kind.asked as f64 - progress) * self.pace.seconds(policy, problem);
+        let left = (kind.asked as f64 - progress) * self.expected().seconds(policy, problem);
         KindStanding {
             asked: kind.asked,
             done: kind.done,
             failed: kind.failed,
             mean: (kind.uniform > 0.0).then(|| 100.0 * (kind.own / kind.uniform)),
             seconds: kind.seconds,
-            seconds_left: (self.pace.is_measured() || left == 0.0).then_some(left),
-            is_rough: left > 0.0 && self.pace.is_guess(policy),
+            seconds_left: (self.expected().is_measured() || left == 0.0).then_some(left),
+            is_rough: left > 0.0 && self.expected().is_guess(policy),
             progress,
         }
     }
@@ -229,7 +283,7 @@ impl Standing {
         for policy in 0..self.policies.len() {
             for problem in 0..self.problems.len() {
                 // A trial that takes no time is work too, or a run of such trials would never get on.
-                let seconds = self.pace.seconds(policy, problem).max(1e-9);
+                let seconds = self.expected().seconds(policy, problem).max(1e-9);
                 let kind = self.kind(policy, problem);
                 done += kind.progress * seconds;
                 all += kind.asked as f64 * seconds;
@@ -238,22 +292,22 @@ impl Standing {
         if all > 0.0 { (done / all).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Wall seconds until all is done; `None` before any trial has ended.
+    /// Wall seconds until all is done; `None` before any trial has ended or, as of the last [`tick`](Self::tick), taken a step.
     pub fn wall_seconds_left(&self) -> Option<f64> {
         let total = self.total().seconds_left?;
         let mut untouched: Vec<usize> =
             self.kinds.iter().map(|kind| kind.asked.saturating_sub(kind.done + kind.failed)).collect();
         let mut longest = 0.0_f64;
-        for (id, part) in self.under_way() {
+        for (id, part) in self.running() {
             if let Some((policy, problem)) = self.place(id) {
-                longest = longest.max((1.0 - part) * self.pace.seconds(policy, problem));
+                longest = longest.max((1.0 - part) * self.expected().seconds(policy, problem));
                 let left = &mut untouched[policy * self.problems.len() + problem];
                 *left = left.saturating_sub(1);
             }
         }
         for (index, _) in untouched.iter().enumerate().filter(|(_, left)| **left > 0) {
-            longest =
-                longest.max(self.pace.seconds(index / self.problems.len(), index % self.problems.len()));
+            let (policy, problem) = (index / self.problems.len(), index % self.problems.len());
+            longest = longest.max(self.expected().seconds(policy, problem));
         }
         Some(wall_seconds(total, longest, self.jobs))
     }
@@ -297,6 +351,7 @@ mod tests {
             simple_regret: regret,
             seconds_choosing: seconds / 2.0,
             seconds_learning: seconds / 2.0,
+            cpu_seconds: None,
             interventions: Some(0),
         });
         let id = id(policy, problem, trial);
@@ -322,12 +377,14 @@ mod tests {
         // (30 + 15) of (60 + 90), and one trial of three seconds left.
         assert_eq!((kind.mean, kind.seconds, kind.seconds_left), (Some(30.0), 6.0, Some(3.0)));
         // A quarter of that trial has run.
-        standing.start(&id(1, 0, 3));
-        standing.step(&id(1, 0, 3), 25);
+        standing.start(&id(1, 0, 3), 0.0);
+        standing.step(&id(1, 0, 3), 25, 100.0);
+        // Trials of its kind have ended, so its own pace changes nothing.
+        standing.tick(100.0);
         let kind = standing.kind(1, 0);
         assert_eq!((kind.progress, kind.seconds_left), (3.25, Some(2.25)));
         standing.record(&row(1, 0, 3, 15.0, 3.0));
-        assert!(standing.kind(1, 0).has_ended() && standing.under_way().next().is_none());
+        assert!(standing.kind(1, 0).has_ended() && standing.running().next().is_none());
         assert_eq!(standing.kind(1, 0).seconds_left, Some(0.0));
         let total = standing.total();
         assert_eq!((total.asked, total.done, total.failed, total.seconds), (24, 5, 1, 10.0));
@@ -352,10 +409,61 @@ mod tests {
         }
         standing.pace.measure(2, 0, 8.0);
         standing.pace.measure(2, 1, 10.0);
-        standing.start(&id(2, 0, 0));
-        standing.start(&id(2, 1, 0));
-        standing.step(&id(2, 1, 0), 50);
+        standing.start(&id(2, 0, 0), 0.0);
+        standing.start(&id(2, 1, 0), 0.0);
+        standing.step(&id(2, 1, 0), 50, 1.0);
         assert_eq!(standing.wall_seconds_left(), Some(8.0));
+    }
+
+    /// Trials of the quick policies have ended, and LU-Gauss has run for ten seconds: its own steps tell how long it takes, not the
+    /// seconds of the others.
+    #[test]
+    fn time_left_follows_from_the_steps_of_running_trials() {
+        let close = |found: Option<f64>, expected: f64| {
+            assert!(
+                found.is_some_and(|found| (found / expected - 1.0).abs() < 1e-12),
+                "{found:?} {expected}"
+            );
+        };
+        let mut standing = standing(2, 1);
+        for (policy, problem, trial) in (0..8).map(|place| (place % 2, place / 2 % 2, place / 4)) {
+            standing.record(&row(policy, problem, trial, 1.0, 0.001));
+        }
+        standing.start(&id(2, 0, 0), 5.0);
+        standing.tick(5.0);
+        let guessed = standing.wall_seconds_left().unwrap();
+        assert!(standing.total().is_rough && guessed < 10.0, "{guessed}");
+        // 25 of 100 steps took 10 seconds: 40 seconds for a trial, also on the other problem.
+        standing.step(&id(2, 0, 0), 25, 15.0);
+        standing.tick(17.0);
+        close(standing.kind(2, 0).seconds_left, 1.75 * 40.0);
+        close(standing.kind(2, 1).seconds_left, 2.0 * 40.0);
+        close(standing.wall_seconds_left(), 3.75 * 40.0);
+        assert!(!standing.total().is_rough && (standing.fraction() - 0.25 / 4.0).abs() < 1e-3);
+        // Nothing for 70 seconds: the next 50 steps are not done, so that 75 steps take 85 seconds or more.
+        standing.tick(90.0);
+        close(standing.kind(2, 0).seconds_left, 1.75 * 85.0 / 75.0 * 100.0);
+        // What has ended tells more.
+        standing.record(&row(2, 0, 0, 1.0, 60.0));
+        standing.tick(90.0);
+        close(standing.wall_seconds_left(), 3.0 * 60.0);
+    }
+
+    /// No trial has ended: the steps of the first are enough for an estimate, and before them there is none.
+    #[test]
+    fn the_first_steps_give_the_first_estimate() {
+        let mut standing = standing(1, 2);
+        standing.start(&id(2, 0, 0), 0.0);
+        standing.tick(30.0);
+        assert_eq!(standing.wall_seconds_left(), None);
+        standing.step(&id(2, 0, 0), 50, 30.0);
+        standing.tick(30.0);
+        assert!(standing.wall_seconds_left().is_some_and(|seconds| (59.0..90.0).contains(&seconds)));
+        // A trial that says nothing is at least as slow as its silence.
+        standing.record(&row(0, 0, 0, 1.0, 0.001));
+        standing.start(&id(2, 1, 0), 30.0);
+        standing.tick(130.0);
+        assert!((standing.kind(2, 1).seconds_left.unwrap() - 200.0).abs() < 1e-9);
     }
 
     #[test]

@@ -59,7 +59,8 @@ impl Problem for Linear {
         check_steps(self, steps)?;
         let shape = self.info.shape;
         let mut sequence = Sequence::with_room(shape, steps)?;
-        let arms = LinearArms::draw(shape, self.n_nonzero, &mut seed.stream("model", 0)).folded(self.is_folded);
+        let arms =
+            LinearArms::draw(shape, self.n_nonzero, &mut seed.stream("model", 0)).folded(self.is_folded);
         let mut contexts = seed.stream("contexts", 0);
         let mut noise = seed.stream("rewards", 0);
         let mut context = vec![0.0; shape.n_features];
@@ -179,7 +180,8 @@ mod tests {
 
     #[test]
     fn regret_is_measured_against_the_realised_reward_of_the_best_arm() {
-        let sequence = Linear { info: &INFO, n_nonzero: 10, is_folded: false }.sequence(500, Seed::new(3)).unwrap();
+        let sequence =
+            Linear { info: &INFO, n_nonzero: 10, is_folded: false }.sequence(500, Seed::new(3)).unwrap();
         for round in sequence.rounds() {
             assert!(round.rewards.contains(&round.best_reward));
         }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use locus::Shape;
+use locus::{Shape, did_you_mean};
 
 use super::{Problem, Schema, adult, census, covertype, financial, jester, linear, mushroom, statlog, wheel};
 use crate::Error;
@@ -70,6 +70,7 @@ pub fn info(name: &str) -> Result<&'static ProblemInfo, Error> {
     INFOS.iter().find(|info| info.id == name).ok_or_else(|| {
         Error::from(ErrorKind::UnknownProblem {
             name: name.to_owned(),
+            hint: did_you_mean(name, INFOS.iter().map(|info| info.id)),
             known: INFOS.each_ref().map(|info| info.id).join(", "),
         })
     })

@@ -134,6 +134,7 @@ mod tests {
             simple_regret: 0.5,
             seconds_choosing: 0.0,
             seconds_learning: 0.0,
+            cpu_seconds: None,
             interventions: Some(0),
         });
         TrialRow { id, seed: 0, steps: 2, outcome, version: "0.1.0".to_owned() }

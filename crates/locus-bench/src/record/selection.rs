@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use locus::did_you_mean;
+
 use super::TrialRow;
 use crate::Error;
 use crate::error::ErrorKind;
@@ -31,7 +33,8 @@ impl Selection {
             let mut known: Vec<&str> = rows.clone().map(name_of).collect();
             known.sort_unstable();
             known.dedup();
-            Err(ErrorKind::NotInRun { what, found: found.clone(), known: known.join(", ") })
+            let hint = did_you_mean(found, known.iter().copied());
+            Err(ErrorKind::NotInRun { what, found: found.clone(), hint, known: known.join(", ") })
         };
         check("policy", &self.policies, |row| &row.id.policy)?;
         check("problem", &self.problems, |row| &row.id.problem)?;

@@ -4,9 +4,9 @@
 //! row that was torn, and nothing else can be. Anything odd before it is an error with its line number: rows
 //! are results of hours, not to be thrown away on a guess.
 //!
-//! The header says which columns follow. A file from before [`INTERVENTIONS`] were counted is read as one whose rows leave
-//! that column empty, and becomes such a file when a run goes on in its folder; older versions of Locus refuse it then,
-//! by its header.
+//! The header says which columns follow. A file of an earlier version, which lacks [`CPU_SECONDS`] or also [`INTERVENTIONS`], is
+//! read as one whose rows leave those columns empty, and becomes such a file when a run resumes in its folder; older versions of
+//! Locus refuse it then, by its header.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::error::ErrorKind;
 use crate::trial::{TrialId, TrialResult};
 
 /// The columns of `trials.csv`.
-pub const COLUMNS: [&str; 12] = [
+pub const COLUMNS: [&str; 13] = [
     "problem",
     "policy",
     "trial",
@@ -29,17 +29,20 @@ pub const COLUMNS: [&str; 12] = [
     "simple_regret",
     "seconds_choosing",
     "seconds_learning",
+    CPU_SECONDS,
     INTERVENTIONS,
     "version",
     "error",
 ];
 
-/// The column that files of earlier versions lack.
+/// The columns that files of earlier versions lack.
+const CPU_SECONDS: &str = "cpu_seconds";
 const INTERVENTIONS: &str = "interventions";
 /// Places of columns that are checked or filled in.
-const INTERVENTIONS_PLACE: usize = 9;
-const VERSION_PLACE: usize = 10;
-const ERROR_PLACE: usize = 11;
+const CPU_SECONDS_PLACE: usize = 9;
+const INTERVENTIONS_PLACE: usize = 10;
+const VERSION_PLACE: usize = 11;
+const ERROR_PLACE: usize = 12;
 
 /// A trial that ended, well or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +70,8 @@ pub struct Measured {
     pub seconds_choosing: f64,
     /// Wall seconds that the policy took to learn.
     pub seconds_learning: f64,
+    /// CPU seconds of the whole trial. Earlier versions did not measure them, nor does this one where the system has no clock for it.
+    pub cpu_seconds: Option<f64>,
     /// How often a guard changed a number so that training could go on; earlier versions did not count.
     pub interventions: Option<u64>,
 }
@@ -85,6 +90,7 @@ impl From<&TrialResult> for Measured {
             simple_regret: result.simple_regret(),
             seconds_choosing: result.seconds_choosing,
             seconds_learning: result.seconds_learning,
+            cpu_seconds: result.cpu_seconds,
             interventions: Some(result.interventions),
         }
     }
@@ -101,6 +107,7 @@ impl TrialRow {
         };
         let error = self.outcome.as_ref().err().map(|error| single_line(error)).unwrap_or_default();
         let interventions = self.outcome.as_ref().ok().and_then(|measured| measured.interventions);
+        let cpu_seconds = self.outcome.as_ref().ok().and_then(|measured| measured.cpu_seconds);
         let [cumulative, simple, choosing, learning] = numbers;
         line(&[
             self.id.problem.clone(),
@@ -112,6 +119,7 @@ impl TrialRow {
             simple,
             choosing,
             learning,
+            cpu_seconds.map(|number| format!("{number:?}")).unwrap_or_default(),
             interventions.map(|number| number.to_string()).unwrap_or_default(),
             self.version.clone(),
             error,
@@ -138,13 +146,14 @@ impl TrialRow {
             }
         }
         let outcome = if fields[ERROR_PLACE].is_empty() {
-            let is_counted = !fields[INTERVENTIONS_PLACE].is_empty();
+            let has = |column: usize| !fields[column].is_empty();
             Ok(Measured {
                 cumulative_regret: real(5)?,
                 simple_regret: real(6)?,
                 seconds_choosing: real(7)?,
                 seconds_learning: real(8)?,
-                interventions: is_counted.then(|| count(INTERVENTIONS_PLACE)).transpose()?,
+                cpu_seconds: has(CPU_SECONDS_PLACE).then(|| real(CPU_SECONDS_PLACE)).transpose()?,
+                interventions: has(INTERVENTIONS_PLACE).then(|| count(INTERVENTIONS_PLACE)).transpose()?,
             })
         } else {
             match (5..=INTERVENTIONS_PLACE).find(|&column| !fields[column].is_empty()) {
@@ -164,30 +173,41 @@ enum Layout {
     /// All of [`COLUMNS`].
     #[default]
     Present,
-    /// Without interventions, as earlier versions wrote them.
+    /// Without CPU seconds, as earlier versions wrote them.
+    WithoutCpuSeconds,
+    /// Without CPU seconds and interventions, as versions before those wrote them.
     WithoutInterventions,
 }
 
 impl Layout {
     fn of_header(header: &csv::StringRecord) -> Result<Self, String> {
-        let earlier: Vec<&str> = COLUMNS.into_iter().filter(|column| *column != INTERVENTIONS).collect();
-        match header {
-            header if *header == COLUMNS[..] => Ok(Self::Present),
-            header if *header == earlier[..] => Ok(Self::WithoutInterventions),
-            _ => Err(format!("expected the header `{}`", COLUMNS.join(","))),
+        let layouts = [Self::Present, Self::WithoutCpuSeconds, Self::WithoutInterventions];
+        let is_it = |layout: &Self| {
+            let absent = layout.absent();
+            let columns = COLUMNS.iter().enumerate().filter(|(place, _)| !absent.contains(place));
+            header.iter().eq(columns.map(|(_, column)| *column))
+        };
+        let found = layouts.into_iter().find(is_it);
+        found.ok_or_else(|| format!("expected the header `{}`", COLUMNS.join(",")))
+    }
+
+    /// The places in [`COLUMNS`] of the columns that the file lacks, in ascending order.
+    fn absent(self) -> &'static [usize] {
+        match self {
+            Self::Present => &[],
+            Self::WithoutCpuSeconds => &[CPU_SECONDS_PLACE],
+            Self::WithoutInterventions => &[CPU_SECONDS_PLACE, INTERVENTIONS_PLACE],
         }
     }
 
     fn n_columns(self) -> usize {
-        COLUMNS.len() - usize::from(self == Self::WithoutInterventions)
+        COLUMNS.len() - self.absent().len()
     }
 
     /// The fields of a row in the places of [`COLUMNS`].
     fn completed(self, fields: &csv::StringRecord) -> csv::StringRecord {
         let mut all: Vec<&str> = fields.iter().collect();
-        if self == Self::WithoutInterventions {
-            all.insert(INTERVENTIONS_PLACE, "");
-        }
+        self.absent().iter().for_each(|place| all.insert(*place, ""));
         all.into()
     }
 }
@@ -343,8 +363,14 @@ mod tests {
 
     fn measured(numbers: [f64; 4]) -> Measured {
         let [cumulative_regret, simple_regret, seconds_choosing, seconds_learning] = numbers;
-        let interventions = Some(7);
-        Measured { cumulative_regret, simple_regret, seconds_choosing, seconds_learning, interventions }
+        Measured {
+            cumulative_regret,
+            simple_regret,
+            seconds_choosing,
+            seconds_learning,
+            cpu_seconds: Some(2.5),
+            interventions: Some(7),
+        }
     }
 
     fn whole(rows: Vec<TrialRow>) -> Trials {
@@ -365,9 +391,9 @@ mod tests {
         assert_eq!(
             text,
             "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,\
-             interventions,version,error\n\
-             wheel,\"lin-full-post[a=1,b=2]\",3,18446744073709551615,500,12.5,0.1,1e-7,3.0,7,0.1.0,\n\
-             wheel,uniform,4,18446744073709551615,500,,,,,,0.1.0,\"said \"\"no\"\", / then fell\"\n"
+             cpu_seconds,interventions,version,error\n\
+             wheel,\"lin-full-post[a=1,b=2]\",3,18446744073709551615,500,12.5,0.1,1e-7,3.0,2.5,7,0.1.0,\n\
+             wheel,uniform,4,18446744073709551615,500,,,,,,,0.1.0,\"said \"\"no\"\", / then fell\"\n"
         );
     }
 
@@ -391,21 +417,24 @@ mod tests {
     fn damage_before_the_last_line_is_an_error_with_its_line() {
         let good = whole(vec![row("uniform", 0, Ok(measured([1.0; 4])))]).to_bytes();
         let cases: [(&[u8], &str); 11] = [
-            (b"wheel,uni\n", "line 3: found 2 fields, expected 12"),
+            (b"wheel,uni\n", "line 3: found 2 fields, expected 13"),
             (b"\n", "line 3: the line is empty"),
             (b"\xFF\n", "line 3: the line is not UTF-8 text"),
-            (b"wheel,x,-1,1,500,1,1,1,1,0,0.1.0,\n", "line 3: `trial` is `-1`, expected a whole number"),
+            (b"wheel,x,-1,1,500,1,1,1,1,1,0,0.1.0,\n", "line 3: `trial` is `-1`, expected a whole number"),
             (
-                b"wheel,x,1,18446744073709551615,500,NaN,1,1,1,0,0.1.0,\n",
+                b"wheel,x,1,18446744073709551615,500,NaN,1,1,1,1,0,0.1.0,\n",
                 "`cumulative_regret` is `NaN`, expected",
             ),
-            (b"wheel,x,1,1,500,1,1,1,1,-1,0.1.0,\n", "`interventions` is `-1`, expected a whole number"),
-            (b"wheel,x,1,1,500,,,,,3,0.1.0,bad\n", "`interventions` is `3`, expected nothing"),
-            (b"wheel,,1,1,500,1,1,1,1,0,0.1.0,\n", "`policy` is ``, expected a name"),
-            (b"wheel,x,1,1,500,1,1,1,1,0,0.1.0,bad\n", "`cumulative_regret` is `1`, expected nothing"),
-            (b"wheel,x,1,7,500,1,1,1,1,0,0.1.0,\n", "line 3: seed 7 and 500 steps, but line 2 has seed 1844"),
+            (b"wheel,x,1,1,500,1,1,1,1,1,-1,0.1.0,\n", "`interventions` is `-1`, expected a whole number"),
+            (b"wheel,x,1,1,500,,,,,,3,0.1.0,bad\n", "`interventions` is `3`, expected nothing"),
+            (b"wheel,,1,1,500,1,1,1,1,1,0,0.1.0,\n", "`policy` is ``, expected a name"),
+            (b"wheel,x,1,1,500,1,1,1,1,1,0,0.1.0,bad\n", "`cumulative_regret` is `1`, expected nothing"),
             (
-                b"wheel,uniform,0,18446744073709551615,500,1,1,1,1,0,0.1.0,\n",
+                b"wheel,x,1,7,500,1,1,1,1,1,0,0.1.0,\n",
+                "line 3: seed 7 and 500 steps, but line 2 has seed 1844",
+            ),
+            (
+                b"wheel,uniform,0,18446744073709551615,500,1,1,1,1,1,0,0.1.0,\n",
                 "line 3: uniform on wheel, trial 0 is already on line 2",
             ),
         ];
@@ -425,7 +454,7 @@ mod tests {
                     version,error\n\
                     wheel,uniform,3,18446744073709551615,500,1.0,1.0,1.0,1.0,0.1.0,\n\
                     wheel,uniform,4,18446744073709551615,500,,,,,0.1.0,fell\n";
-        let uncounted = Measured { interventions: None, ..measured([1.0; 4]) };
+        let uncounted = Measured { cpu_seconds: None, interventions: None, ..measured([1.0; 4]) };
         let rows = vec![row("uniform", 3, Ok(uncounted)), row("uniform", 4, Err("fell".to_owned()))];
         let read = parse(text.as_bytes()).unwrap();
         assert_eq!(read, Trials { is_of_old: true, ..whole(rows.clone()) });
@@ -433,6 +462,20 @@ mod tests {
         assert_eq!(parse(&read.to_bytes()).unwrap(), whole(rows));
         let message = parse(format!("{text}wheel,uniform,5,0\n").as_bytes()).unwrap_err().to_string();
         assert!(message.contains("line 4: found 4 fields, expected 11"), "{message}");
+    }
+
+    /// The same with interventions, before CPU seconds were measured: the seconds stay wall-clock seconds.
+    #[test]
+    fn files_without_cpu_seconds_can_be_read() {
+        let text = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,\
+                    interventions,version,error\n\
+                    wheel,uniform,3,18446744073709551615,500,1.0,1.0,1.0,1.0,7,0.1.0,\n\
+                    wheel,uniform,4,18446744073709551615,500,,,,,,0.1.0,fell\n";
+        let unmeasured = Measured { cpu_seconds: None, ..measured([1.0; 4]) };
+        let rows = vec![row("uniform", 3, Ok(unmeasured)), row("uniform", 4, Err("fell".to_owned()))];
+        let read = parse(text.as_bytes()).unwrap();
+        assert_eq!(read, Trials { is_of_old: true, ..whole(rows.clone()) });
+        assert_eq!(parse(&read.to_bytes()).unwrap(), whole(rows));
     }
 
     #[test]
@@ -456,10 +499,10 @@ mod tests {
             numbers in prop::array::uniform4(
                 any::<f64>().prop_filter("finite", |number| number.is_finite())
             ),
-            interventions in prop::option::of(any::<u64>()),
+            interventions in prop::option::of(any::<u64>()), cpu_seconds in prop::option::of(0.0..1e9_f64),
             error in prop::option::of("[ -~]{1,20}".prop_map(|text| format!("a{text}z"))),
         ) {
-            let outcome = error.map_or(Ok(Measured { interventions, ..measured(numbers) }), Err);
+            let outcome = error.map_or(Ok(Measured { cpu_seconds, interventions, ..measured(numbers) }), Err);
             let id = TrialId { problem, policy, trial };
             let row = TrialRow { id, seed, steps, outcome, version: "0.1.0".to_owned() };
             let trials = whole(vec![row]);

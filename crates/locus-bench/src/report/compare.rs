@@ -230,6 +230,7 @@ mod tests {
                 simple_regret: value,
                 seconds_choosing: 0.0,
                 seconds_learning: 0.0,
+                cpu_seconds: None,
                 interventions: None,
             });
             TrialRow { id, seed: 0, steps: 2000, outcome, version: "0.1.0".to_owned() }

@@ -220,8 +220,8 @@ fn unfinished(folders: &[RunFolder]) -> Option<String> {
         let total = status.standing.total();
         let missing = total.asked.saturating_sub(total.done);
         let at_work = match status.worker {
-            Worker::Process(_) => ", and a process is at work on it",
-            Worker::Nobody => ", and nobody is at work on it",
+            Worker::Process(_) => ", and is running",
+            Worker::Nobody => ", and is not running",
             Worker::Unknown => "",
         };
         let (name, done, asked) = (&folder.name, total.done, total.asked);

@@ -161,7 +161,7 @@ impl Pairs {
     fn words(&self) -> String {
         let mut words = format!(
             "Difference of {}, its {:.0} % interval, and in how many common trials the policy wins against {} (a tie is no win); \
-             negative is better. Intervals are not corrected for how many there are.",
+             negative is better. Intervals are not corrected for multiple comparisons.",
             self.metric.title().to_lowercase(),
             CONFIDENCE * 100.0,
             self.reference

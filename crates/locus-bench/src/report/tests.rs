@@ -42,7 +42,7 @@ fn write_run(out: &Path, seed: u64, n_trials: impl Fn(usize) -> usize, shift: f6
                 let mut row = vec![(*problem_name).to_owned(), (*policy_name).to_owned(), trial.to_string()];
                 row.extend([seed.to_string(), STEPS.to_string()]);
                 row.extend(numbers.map(|number| format!("{number:?}")));
-                row.extend(["0".to_owned(), "0.1.0".to_owned(), String::new()]);
+                row.extend(["0.5".to_owned(), "0".to_owned(), "0.1.0".to_owned(), String::new()]);
                 csv.write_record(row).unwrap();
             }
         }
@@ -99,13 +99,14 @@ fn numbers_on_the_page_are_those_of_the_summary() {
                 assert!(html.contains(&format!("data-sort=\"{value}\"")), "{html}");
                 let text = visible(&format!("<td{html}"));
                 let number = |value: f64| crate::summary::number(table.metric, value);
-                let mut expected = format!(
-                    "{} ± {}{} ({})",
-                    number(value),
-                    number(ours.sd.unwrap()),
-                    number(ours.se().unwrap()),
-                    ours.n
-                );
+                let [lower, upper] = ours.quartiles.map(number);
+                let mut expected = match table.metric {
+                    Metric::Runtime => format!("{} ({lower}–{upper}){}", number(value), ours.n),
+                    _ => {
+                        let (sd, se) = (number(ours.sd.unwrap()), number(ours.se().unwrap()));
+                        format!("{} ± {sd}{se} ({})", number(value), ours.n)
+                    }
+                };
                 // All but LU-Gauss and Uniform have trials that LU-Gauss lacks.
                 if table.has_more_trials(line) {
                     expected.push_str(&format!("{} ({n_common})", number(cell.common.unwrap())));
@@ -196,7 +197,7 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
     let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
     let text = visible(&fs::read_to_string(&written.page).unwrap());
     for expected in [
-        "line 14: found 2 fields, expected 12",
+        "line 14: found 2 fields, expected 13",
         "holds no run.json",
         "the curves of 5 of 81 trials cannot be read",
         "lin-full-post on wheel, trial 0: cannot read `",
@@ -268,7 +269,7 @@ fn without_uniform_one_sentence_says_so() {
     let out = run_in(folder.path(), "run");
     let trials = fs::read_to_string(out.join("trials.csv")).unwrap();
     let others: Vec<&str> = trials.lines().filter(|line| !line.contains(",uniform,")).collect();
-    let failed = format!("wheel,bbb,0,0,{STEPS},,,,,,0.1.0,broke down\n");
+    let failed = format!("wheel,bbb,0,0,{STEPS},,,,,,,0.1.0,broke down\n");
     fs::write(out.join("trials.csv"), others.join("\n") + "\n" + &failed).unwrap();
     let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
     assert!(written.warnings.contains(&NO_UNIFORM.to_owned()), "{:?}", written.warnings);

@@ -1,11 +1,11 @@
 //! For a program: one row for each policy and problem, in full precision, empty where there is nothing.
 //!
 //! After the problems come two rows whose `problem` is `mean_rank` and `mean_value`, with the number as `mean` and the error of
-//! the latter as `se`.
+//! the latter as `se`. Of seconds, `clock` says whether they are `cpu` or `wall` seconds.
 
 use super::Table;
 
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 17] = [
     "metric",
     "policy",
     "problem",
@@ -20,6 +20,9 @@ const COLUMNS: [&str; 14] = [
     "paper_pm",
     "difference_in_paper_pm",
     "difference_in_se",
+    "lower_quartile",
+    "upper_quartile",
+    "clock",
 ];
 
 pub(super) fn render(table: &Table) -> String {
@@ -29,6 +32,11 @@ pub(super) fn render(table: &Table) -> String {
     };
     let exact = |value: Option<f64>| value.map(|value| format!("{value:?}")).unwrap_or_default();
     write(COLUMNS.map(str::to_owned));
+    let clock = match (table.metric.is_normalized(), table.is_cpu_time) {
+        (true, _) => "",
+        (false, true) => "cpu",
+        (false, false) => "wall",
+    };
     for line in &table.lines {
         let start = |problem: &str| [table.metric.name().to_owned(), line.policy.clone(), problem.to_owned()];
         for ((problem, cell), n_common) in table.problems.iter().zip(&line.cells).zip(&table.n_common) {
@@ -50,6 +58,9 @@ pub(super) fn render(table: &Table) -> String {
                 exact(cell.paper.and_then(|paper| paper.plus_minus)),
                 exact(cell.difference()),
                 exact(cell.difference_in_errors()),
+                exact(cell.ours.map(|ours| ours.quartiles[0])),
+                exact(cell.ours.map(|ours| ours.quartiles[1])),
+                clock.to_owned(),
             ]);
         }
         let paper = line.paper.filter(|_| table.has_paper_overall);
@@ -64,7 +75,7 @@ pub(super) fn render(table: &Table) -> String {
             let mut record = [const { String::new() }; COLUMNS.len()];
             (record[0], record[1], record[2]) = (metric, policy, problem);
             (record[3], record[8], record[10]) = (exact(ours), exact(common), exact(paper));
-            record[6] = exact(se);
+            (record[6], record[COLUMNS.len() - 1]) = (exact(se), clock.to_owned());
             write(record);
         }
     }

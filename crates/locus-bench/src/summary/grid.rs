@@ -2,15 +2,17 @@
 //!
 //! The cells are numbers, `±`, `–` and names as they are; each format escapes them in its own way.
 
-use super::number::{DASH, number, optional, signed};
+use super::number::{DASH, number, optional, range, signed};
 use super::{Cell, PolicyLine, Table};
 
 /// What a row says.
 pub(super) enum Title<'a> {
-    /// Mean and standard deviation of this policy.
+    /// Mean and standard deviation of this policy, or median and quartiles of its seconds.
     Policy(&'a str),
     /// Standard errors and numbers of trials of the policy above.
     Errors,
+    /// Numbers of trials of the policy above, whose medians have no standard errors.
+    Numbers,
     /// Means of the policy above over the trials that all have in common, where it has more.
     Common,
     /// What the paper says of the policy above.
@@ -44,14 +46,15 @@ pub(super) fn rows(table: &Table) -> Vec<(Title<'_>, Vec<Entry>)> {
         let mut paper = paper_overall(table, line).to_vec();
         for (problem, (cell, n_common)) in line.cells.iter().zip(&table.n_common).enumerate() {
             let is_best = table.is_best(line, problem);
-            ours.push(Entry { text: center_and_sd(table, cell), is_best: is_best && !has_more });
+            ours.push(Entry { text: center_and_spread(table, cell), is_best: is_best && !has_more });
             errors.push(se_and_n(table, cell));
             let text = cell.common.map(|mean| format!("{} ({n_common})", number(table.metric, mean)));
             common.push(Entry { text: text.unwrap_or_default(), is_best });
             paper.push(paper_value(table, cell));
         }
         rows.push((Title::Policy(&line.policy), ours));
-        rows.push((Title::Errors, plain(errors)));
+        let below = if table.metric.is_normalized() { Title::Errors } else { Title::Numbers };
+        rows.push((below, plain(errors)));
         if has_more {
             rows.push((Title::Common, common));
         }
@@ -81,12 +84,18 @@ fn paper_overall(table: &Table, line: &PolicyLine) -> [String; 2] {
     }
 }
 
-fn center_and_sd(table: &Table, cell: &Cell) -> String {
-    let spread = cell.ours.and_then(|ours| ours.sd);
+fn center_and_spread(table: &Table, cell: &Cell) -> String {
+    if let (Some(median), Some(quartiles)) = (cell.value(table.metric), cell.quartiles(table.metric)) {
+        return format!("{} ({})", number(table.metric, median), range(table.metric, quartiles));
+    }
+    let spread = cell.ours.and_then(|ours| ours.sd).filter(|_| table.metric.is_normalized());
     cell.value(table.metric).map_or_else(|| DASH.to_owned(), |value| with_spread(table, value, spread))
 }
 
 fn se_and_n(table: &Table, cell: &Cell) -> String {
+    if !table.metric.is_normalized() {
+        return cell.ours.map_or_else(String::new, |ours| ours.n.to_string());
+    }
     cell.ours.map_or_else(String::new, |ours| format!("{} ({})", optional(table.metric, ours.se()), ours.n))
 }
 

@@ -16,6 +16,7 @@ pub(super) fn render(table: &Table) -> String {
         let title = match title {
             Title::Policy(policy) => format!("\\texttt{{{}}}", escaped(policy)),
             Title::Errors => "\\quad se ($n$)".to_owned(),
+            Title::Numbers => "\\quad $n$".to_owned(),
             Title::Common => "\\quad in common ($n$)".to_owned(),
             Title::Paper => "\\quad paper".to_owned(),
         };

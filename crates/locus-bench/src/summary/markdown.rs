@@ -15,6 +15,7 @@ pub(super) fn render(table: &Table) -> String {
         let title = match title {
             Title::Policy(policy) => format!("`{}`", escaped(policy)),
             Title::Errors => "se (n)".to_owned(),
+            Title::Numbers => "n".to_owned(),
             Title::Common => "in common (n)".to_owned(),
             Title::Paper => "paper".to_owned(),
         };

@@ -22,7 +22,7 @@ use crate::record::{SUMMARY_FILE, read_trials, replace_file};
 
 pub(crate) use latex::escaped as latex_escaped;
 pub(crate) use markdown::escaped as markdown_escaped;
-pub(crate) use number::{number, optional, signed};
+pub(crate) use number::{number, optional, range, signed};
 pub use statistics::Statistics;
 pub(crate) use statistics::{mean, quantile, ranks};
 pub use table::{Cell, PolicyLine, Table};
@@ -38,7 +38,7 @@ pub enum Metric {
     Cumulative,
     /// Simple regret, in percent of Uniform's.
     Simple,
-    /// Seconds for a trial, choosing and learning.
+    /// Seconds for a trial: CPU seconds, or wall-clock seconds where not all trials have those.
     Runtime,
 }
 
@@ -137,7 +137,9 @@ pub(crate) fn write_summary(out: &Path) -> Result<PathBuf, Error> {
         page.push_str(&Table::new(&rows, metric).render(Format::Markdown));
     }
     let seconds = seconds_in_words(&rows);
-    page.push_str(&format!("\n## Seconds of all trials\n\n{seconds}, over all runs of this folder.\n"));
+    page.push_str(&format!(
+        "\n## Seconds of all trials\n\n{seconds} wall-clock seconds, over all runs of this folder.\n"
+    ));
     let guarded = interventions(&rows);
     if !guarded.is_empty() {
         page.push_str("\n## Interventions\n\n");

@@ -29,6 +29,11 @@ pub(crate) fn optional(metric: Metric, value: Option<f64>) -> String {
     value.map_or_else(|| DASH.to_owned(), |value| number(metric, value))
 }
 
+/// From one number to another, e.g. `44.1–52.0`.
+pub(crate) fn range(metric: Metric, [low, high]: [f64; 2]) -> String {
+    format!("{}–{}", number(metric, low), number(metric, high))
+}
+
 /// A difference: a sign and two decimals.
 pub(crate) fn signed(value: f64) -> String {
     let text = format!("{:.2}", value.abs());
@@ -53,6 +58,7 @@ mod tests {
             ["712", "71.2", "1.00", "0.0421", "0.0004", "<0.0001", "0.00"]
         );
         assert_eq!(optional(Metric::Simple, None), "–");
+        assert_eq!(range(Metric::Runtime, [44.12, 152.3]), "44.1–152");
         assert_eq!([-1.234, 0.5, -0.004].map(signed), ["−1.23", "+0.50", "0.00"]);
     }
 }

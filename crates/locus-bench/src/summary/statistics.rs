@@ -9,6 +9,8 @@ pub struct Statistics {
     pub sd: Option<f64>,
     /// The number in the middle.
     pub median: f64,
+    /// The lower and the upper quartile: half of the sample lies between them.
+    pub quartiles: [f64; 2],
     /// How many numbers.
     pub n: usize,
 }
@@ -25,7 +27,8 @@ impl Statistics {
         let sd = (n > 1).then(|| (squares / (n - 1) as f64).sqrt());
         let mut sorted = sample.to_vec();
         sorted.sort_by(f64::total_cmp);
-        Some(Self { mean, sd, median: quantile(&sorted, 0.5), n })
+        let [lower, median, upper] = [0.25, 0.5, 0.75].map(|part| quantile(&sorted, part));
+        Some(Self { mean, sd, median, quartiles: [lower, upper], n })
     }
 
     /// Standard error of the mean, sd ÷ √n.
@@ -36,7 +39,8 @@ impl Statistics {
     /// The statistics of the sample with every number multiplied by `factor`, which is positive.
     pub(super) fn scaled(self, factor: f64) -> Self {
         let (mean, median) = (self.mean * factor, self.median * factor);
-        Self { mean, sd: self.sd.map(|sd| sd * factor), median, n: self.n }
+        let quartiles = self.quartiles.map(|quartile| quartile * factor);
+        Self { mean, sd: self.sd.map(|sd| sd * factor), median, quartiles, n: self.n }
     }
 }
 
@@ -77,7 +81,13 @@ mod tests {
         );
         assert_eq!(statistics.sd, Some((8.0_f64 / 3.0).sqrt()));
         assert_eq!(statistics.se(), Some((8.0_f64 / 3.0).sqrt() / 2.0));
-        assert_eq!(Statistics::of(&[7.0]), Some(Statistics { mean: 7.0, sd: None, median: 7.0, n: 1 }));
+        assert_eq!(
+            Statistics::of(&[7.0]),
+            Some(Statistics { mean: 7.0, sd: None, median: 7.0, quartiles: [7.0; 2], n: 1 })
+        );
+        let five = Statistics::of(&[5.0, 1.0, 900.0, 2.0, 3.0]).unwrap();
+        assert_eq!((five.median, five.quartiles), (3.0, [2.0, 5.0]));
+        assert_eq!(five.scaled(2.0).quartiles, [4.0, 10.0]);
         assert_eq!(Statistics::of(&[]), None);
         assert_eq!(ranks(&[10.0, 30.0, 10.0, 20.0, 30.0, 30.0]), [1.5, 5.0, 1.5, 3.0, 5.0, 5.0]);
     }

@@ -23,6 +23,8 @@ pub struct Table {
     pub notes: Vec<String>,
     /// Whether the paper's mean rank and mean value can stand beside ours: the problems are its eight.
     pub has_paper_overall: bool,
+    /// Whether seconds are CPU seconds, which all trials must have; else they are wall-clock seconds.
+    pub is_cpu_time: bool,
     /// For each problem how many trials all policies that ran on it have in common: what ranks and the best are found by. Of
     /// seconds, where each policy's own count, the fewest that any has.
     pub n_common: Vec<usize>,
@@ -64,6 +66,11 @@ impl Cell {
         self.ours.map(|ours| if metric.is_normalized() { ours.mean } else { ours.median })
     }
 
+    /// The lower and the upper quartile of seconds; one trial has none.
+    pub fn quartiles(&self, metric: Metric) -> Option<[f64; 2]> {
+        self.ours.filter(|ours| !metric.is_normalized() && ours.n > 1).map(|ours| ours.quartiles)
+    }
+
     /// How far ours lies above the paper's, in units of its ±.
     pub fn difference(&self) -> Option<f64> {
         let paper = self.paper?;
@@ -95,6 +102,7 @@ type Values = BTreeMap<usize, f64>;
 impl Table {
     /// Compares the policies of `rows` by `metric`.
     pub fn new(rows: &[TrialRow], metric: Metric) -> Self {
+        let is_cpu_time = has_cpu_seconds(rows);
         let problems = in_order(rows.iter().map(|row| &row.id.problem), paper::problem_column);
         let policies = in_order(rows.iter().map(|row| &row.id.policy), |name| {
             let id = paper::base_id(name);
@@ -150,8 +158,16 @@ impl Table {
         let has_paper_overall = metric.is_normalized()
             && shows_paper
             && columns.into_iter().eq((0..paper::PROBLEMS.len()).map(Some));
-        let mut table =
-            Self { metric, problems, lines, caption: Vec::new(), notes, has_paper_overall, n_common };
+        let mut table = Self {
+            metric,
+            problems,
+            lines,
+            caption: Vec::new(),
+            notes,
+            has_paper_overall,
+            is_cpu_time,
+            n_common,
+        };
         table.rank();
         table.caption = table.words(steps);
         table
@@ -230,18 +246,29 @@ impl Table {
     fn words(&self, steps: usize) -> Vec<String> {
         let title = self.metric.title();
         let mut words = vec![match self.metric {
-            Metric::Runtime => format!("{title} of {steps} steps, choosing and learning together."),
+            Metric::Runtime => match self.is_cpu_time {
+                true => format!("{title} of {steps} steps: CPU seconds."),
+                false => format!(
+                    "{title} of {steps} steps: wall-clock seconds, since not all of these trials have CPU seconds."
+                ),
+            },
             _ => format!(
                 "{title}, {steps} steps: percent of Uniform's mean on the same problem over the policy's own trials; \
                  lower is better."
             ),
         }];
         words.push(match self.metric {
-            Metric::Runtime => "Median ± standard deviation (sd) over n trials; se is sd/√n. Other work on the machine makes \
-                                single trials longer, which moves the median least. Uniform is ranked, but not marked as best."
-                .to_owned(),
-            _ => "Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; that of a mean \
-                  value follows from those of the problems."
+            Metric::Runtime => {
+                let other_work = match self.is_cpu_time {
+                    true => "",
+                    false => " Other work on the machine makes wall-clock seconds longer.",
+                };
+                format!(
+                    "Median (lower–upper quartile) over n trials.{other_work} Uniform is ranked, but not marked as best."
+                )
+            }
+            _ => "Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; the standard error of a mean \
+                  value is propagated from the per-problem standard errors."
                 .to_owned(),
         });
         words.push(
@@ -250,8 +277,8 @@ impl Table {
         );
         if self.lines.iter().any(|line| self.has_more_trials(line)) {
             words.push(format!(
-                "Ranks and the best of a column are by the trials that all policies have in common, {} on a problem; where a \
-                 policy has more, its means over those stand by themselves.",
+                "Ranks and the best of a column are computed from the trials that all policies have in common, {} on a problem; a \
+                 policy with more trials has its means over the common ones in a line of its own.",
                 self.common_in_words()
             ));
         }
@@ -269,6 +296,12 @@ impl Table {
         }
         words
     }
+}
+
+/// Whether all trials that ended well have CPU seconds; those of a part would not compare with wall-clock seconds of the others.
+fn has_cpu_seconds(rows: &[TrialRow]) -> bool {
+    let mut measured = rows.iter().filter_map(|row| row.outcome.as_ref().ok()).peekable();
+    measured.peek().is_some() && measured.all(|measured| measured.cpu_seconds.is_some())
 }
 
 /// What is said of trials that cannot be normalized.
@@ -402,12 +435,13 @@ pub(crate) fn with_uniform(
 
 /// The values of the trials that ended well, and how many failed.
 fn values_of(rows: &[TrialRow], metric: Metric, policy: &str, problem: &str) -> (Values, usize) {
+    let is_cpu_time = metric == Metric::Runtime && has_cpu_seconds(rows);
     let mut values = Values::new();
     let mut n_failed = 0;
     for row in rows.iter().filter(|row| row.id.policy == policy && row.id.problem == problem) {
         match &row.outcome {
             Ok(measured) => {
-                values.insert(row.id.trial, value(metric, measured));
+                values.insert(row.id.trial, value(metric, measured, is_cpu_time));
             }
             Err(_) => n_failed += 1,
         }
@@ -415,10 +449,10 @@ fn values_of(rows: &[TrialRow], metric: Metric, policy: &str, problem: &str) -> 
     (values, n_failed)
 }
 
-fn value(metric: Metric, measured: &Measured) -> f64 {
+fn value(metric: Metric, measured: &Measured, is_cpu_time: bool) -> f64 {
     match metric {
         Metric::Cumulative => measured.cumulative_regret,
         Metric::Simple => measured.simple_regret,
-        Metric::Runtime => measured.seconds(),
+        Metric::Runtime => measured.cpu_seconds.filter(|_| is_cpu_time).unwrap_or_else(|| measured.seconds()),
     }
 }

@@ -13,6 +13,7 @@ fn row(problem: &str, policy: &str, trial: usize, cumulative: f64) -> TrialRow {
         simple_regret: cumulative / 128.0,
         seconds_choosing: 0.25,
         seconds_learning: cumulative,
+        cpu_seconds: None,
         interventions: Some(0),
     });
     TrialRow { id, seed: 0, steps: 2000, outcome, version: "0.1.0".to_owned() }
@@ -68,7 +69,7 @@ over all problems
   lin-full-post[prior_precision=1]          –           –      –
 
 Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better.
-Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; that of a mean value follows from those of the problems.
+Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; the standard error of a mean value is propagated from the per-problem standard errors.
 Mean rank and mean value are over the problems shown, ranks among the policies shown.
 The paper calls its ± a standard error, but its size says standard deviation.
 diff/± is ours minus the paper's, in units of its ±.
@@ -94,8 +95,8 @@ fn markdown() {
 | se (n) |  |  | 10.00 (2) |  |
 
 Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; \
-lower is better. Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; that of a mean value \
-follows from those of the problems. Mean rank and mean value are over the problems shown, ranks among the policies \
+lower is better. Mean ± standard deviation (sd) over n trials; se is the standard error, sd/√n; the standard error of a \
+mean value is propagated from the per-problem standard errors. Mean rank and mean value are over the problems shown, ranks among the policies \
 shown. The paper calls its ± a standard error, but its \
 size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its ±.
 
@@ -109,19 +110,19 @@ size says standard deviation. Bold: the best of a column. In brackets: ours minu
 #[test]
 fn csv() {
     let expected = "\
-metric,policy,problem,mean,median,sd,se,n,common_mean,common_n,paper_mean,paper_pm,difference_in_paper_pm,difference_in_se
-cumulative,uniform,wheel,100.0,100.0,50.0,28.86751345948129,3,100.0,2,100.0,5.73,0.0,0.0
-cumulative,uniform,my_own,100.0,100.0,0.0,0.0,2,100.0,1,,,,
-cumulative,uniform,mean_rank,2.5,,,,,,,,,,
-cumulative,uniform,mean_value,100.0,,,14.433756729740645,,100.0,,,,,
-cumulative,lin-full-post,wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,38.38,13.05,-0.6421455938697319,-0.8240831689235045
-cumulative,lin-full-post,my_own,50.0,50.0,,,1,50.0,1,,,,
-cumulative,lin-full-post,mean_rank,1.25,,,,,,,,,,
-cumulative,lin-full-post,mean_value,40.0,,,,,40.0,,,,,
-cumulative,lin-full-post[prior_precision=1],wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,,,,
-cumulative,lin-full-post[prior_precision=1],my_own,,,,,0,,,,,,
-cumulative,lin-full-post[prior_precision=1],mean_rank,,,,,,,,,,,
-cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,,,,,,
+metric,policy,problem,mean,median,sd,se,n,common_mean,common_n,paper_mean,paper_pm,difference_in_paper_pm,difference_in_se,lower_quartile,upper_quartile,clock
+cumulative,uniform,wheel,100.0,100.0,50.0,28.86751345948129,3,100.0,2,100.0,5.73,0.0,0.0,75.0,125.0,
+cumulative,uniform,my_own,100.0,100.0,0.0,0.0,2,100.0,1,,,,,100.0,100.0,
+cumulative,uniform,mean_rank,2.5,,,,,,,,,,,,,
+cumulative,uniform,mean_value,100.0,,,14.433756729740645,,100.0,,,,,,,,
+cumulative,lin-full-post,wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,38.38,13.05,-0.6421455938697319,-0.8240831689235045,25.0,35.0,
+cumulative,lin-full-post,my_own,50.0,50.0,,,1,50.0,1,,,,,50.0,50.0,
+cumulative,lin-full-post,mean_rank,1.25,,,,,,,,,,,,,
+cumulative,lin-full-post,mean_value,40.0,,,,,40.0,,,,,,,,
+cumulative,lin-full-post[prior_precision=1],wheel,30.0,30.0,14.142135623730951,10.0,2,30.0,2,,,,,25.0,35.0,
+cumulative,lin-full-post[prior_precision=1],my_own,,,,,0,,,,,,,,,
+cumulative,lin-full-post[prior_precision=1],mean_rank,,,,,,,,,,,,,,
+cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,,,,,,,,,
 ";
     assert_eq!(render(Metric::Cumulative, Format::Csv), expected);
     // Simple regrets are the cumulative ones over 128 here: the same shares of Uniform's, another paper's value.
@@ -134,7 +135,7 @@ cumulative,lin-full-post[prior_precision=1],mean_value,,,,,,,,,,,
 fn latex() {
     let expected = r"\begin{table}
 \centering
-\caption{Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better. Mean $\pm$ standard deviation (sd) over n trials; se is the standard error, sd/$\surd$n; that of a mean value follows from those of the problems. Mean rank and mean value are over the problems shown, ranks among the policies shown. The paper calls its $\pm$ a standard error, but its size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its $\pm$. lin-full-post on my\_own: 1 trial failed, not counted. lin-full-post{[}prior\_precision=1{]} on wheel: 1 trial left out, Uniform has no such trial. lin-full-post{[}prior\_precision=1{]} on my\_own: 1 trial left out, Uniform has no such trial.}
+\caption{Normalized cumulative regret, 2000 steps: percent of Uniform's mean on the same problem over the policy's own trials; lower is better. Mean $\pm$ standard deviation (sd) over n trials; se is the standard error, sd/$\surd$n; the standard error of a mean value is propagated from the per-problem standard errors. Mean rank and mean value are over the problems shown, ranks among the policies shown. The paper calls its $\pm$ a standard error, but its size says standard deviation. Bold: the best of a column. In brackets: ours minus the paper's, in units of its $\pm$. lin-full-post on my\_own: 1 trial failed, not counted. lin-full-post{[}prior\_precision=1{]} on wheel: 1 trial left out, Uniform has no such trial. lin-full-post{[}prior\_precision=1{]} on my\_own: 1 trial left out, Uniform has no such trial.}
 \begin{tabular}{lrrrr}
 \toprule
 Policy & Mean rank & Mean value & wheel & my\_own \\
@@ -158,16 +159,16 @@ Policy & Mean rank & Mean value & wheel & my\_own \\
 fn runtime_is_in_seconds_by_medians() {
     let expected = "\
 wheel
-  policy                            median    ± sd    se  n   paper
-  uniform                              200   ± 100  57.7  3  0.0400
-  lin-full-post                       45.2  ± 21.2  15.0  2    3.00
-  lin-full-post[prior_precision=1]    60.2  ± 34.6  20.0  3       –
+  policy                            median  quartiles  n   paper
+  uniform                              200    150–250  3  0.0400
+  lin-full-post                       45.2  37.8–52.8  2    3.00
+  lin-full-post[prior_precision=1]    60.2  45.2–79.8  3       –
 
 my_own
-  policy                            median    ± sd    se  n
-  uniform                             10.2  ± 0.00  0.00  2
-  lin-full-post                       5.25       –     –  1
-  lin-full-post[prior_precision=1]    1.25       –     –  1
+  policy                            median  quartiles  n
+  uniform                             10.2  10.2–10.2  2
+  lin-full-post                       5.25          –  1
+  lin-full-post[prior_precision=1]    1.25          –  1
 
 over all problems
   policy                            mean rank  mean value
@@ -175,18 +176,59 @@ over all problems
   lin-full-post                          1.50        25.2
   lin-full-post[prior_precision=1]       1.50        30.8
 
-Seconds per trial of 2000 steps, choosing and learning together.
-Median ± standard deviation (sd) over n trials; se is sd/√n. Other work on the machine makes single trials longer, which moves the median least. Uniform is ranked, but not marked as best.
+Seconds per trial of 2000 steps: wall-clock seconds, since not all of these trials have CPU seconds.
+Median (lower–upper quartile) over n trials. Other work on the machine makes wall-clock seconds longer. Uniform is ranked, but not marked as best.
 Mean rank and mean value are over the problems shown, ranks among the policies shown.
 The paper's seconds are of one run on an Nvidia 1080-TI.
 lin-full-post on my_own: 1 trial failed, not counted.
 ";
     assert_eq!(render(Metric::Runtime, Format::Text), expected);
     let markdown = render(Metric::Runtime, Format::Markdown);
-    assert!(markdown.contains("\n| `uniform` | 3.00 | 105 | 200 ± 100 | 10.2 ± 0.00 |\n"), "{markdown}");
+    let lines = "\n| `uniform` | 3.00 | 105 | 200 (150–250) | 10.2 (10.2–10.2) |\n| n |  |  | 3 | 2 |\n";
+    assert!(markdown.contains(lines), "{markdown}");
+    assert!(markdown.contains("| **25.2** | **45.2 (37.8–52.8)** | 5.25 |\n"), "{markdown}");
+    let latex = render(Metric::Runtime, Format::Latex);
+    let lines = "\\texttt{uniform} & 3.00 & 105 & 200 (150--250) & 10.2 (10.2--10.2) \\\\\n\\quad $n$ &  &  & 3 & 2 \\\\\n";
+    assert!(latex.contains(lines), "{latex}");
     // Of three trials with 30.25, 60.25 and 99.25 seconds.
     let row = "runtime,lin-full-post[prior_precision=1],wheel,63.25,60.25,";
-    assert!(render(Metric::Runtime, Format::Csv).contains(row));
+    let csv = render(Metric::Runtime, Format::Csv);
+    let line = csv.lines().find(|line| line.starts_with(row)).unwrap();
+    assert!(line.ends_with(",45.25,79.75,wall"), "{line}");
+}
+
+/// CPU seconds are shown once every trial has them: seconds of two clocks do not compare.
+#[test]
+fn runtime_is_in_cpu_seconds_where_all_trials_have_them() {
+    let mut rows = records();
+    let measured = |row: &mut TrialRow, cpu_seconds: Option<f64>| {
+        row.outcome.iter_mut().for_each(|measured| measured.cpu_seconds = cpu_seconds);
+    };
+    rows.iter_mut().enumerate().for_each(|(place, row)| measured(row, Some(place as f64)));
+    let table = Table::new(&rows, Metric::Runtime);
+    assert_eq!(
+        table.caption[..2],
+        [
+            "Seconds per trial of 2000 steps: CPU seconds.",
+            "Median (lower–upper quartile) over n trials. Uniform is ranked, but not marked as best."
+        ]
+    );
+    // Uniform's rows on wheel are the last three.
+    assert!(
+        table
+            .render(Format::Text)
+            .contains("\n  uniform                             11.0  10.5–11.5  3  0.0400\n")
+    );
+    assert!(table.render(Format::Csv).contains(",10.5,11.5,cpu\n"));
+    measured(&mut rows[0], None);
+    let table = Table::new(&rows, Metric::Runtime);
+    assert!(
+        !table.is_cpu_time
+            && table
+                .render(Format::Text)
+                .contains("  uniform                              200    150–250  3")
+    );
+    assert!(!Table::new(&[failed("wheel", "uniform", 0)], Metric::Runtime).is_cpu_time);
 }
 
 /// One trial that took long because the machine did other work does not make a policy the slower one.
@@ -221,8 +263,7 @@ fn policies_are_compared_by_common_trials() {
     assert_eq!([gauss.mean_rank, sivi.mean_rank], [Some(1.0), Some(2.0)]);
     assert!(table.is_best(gauss, 0) && table.has_best_value(gauss) && table.has_best_rank(gauss));
     assert!(!table.is_best(sivi, 0) && !table.has_best_value(sivi));
-    let words =
-        "Ranks and the best of a column are by the trials that all policies have in common, 2 on a problem;";
+    let words = "Ranks and the best of a column are computed from the trials that all policies have in common, 2 on a problem;";
     assert!(table.caption.iter().any(|sentence| sentence.starts_with(words)), "{:?}", table.caption);
     // What it is compared by stands below its own mean, and bears the mark.
     let rows_of_gauss = "\
@@ -291,7 +332,9 @@ over all problems
     assert!(text.contains(overall), "{text}");
     assert!(text.lines().take(50).all(|line| line.chars().count() <= 80), "{text}");
     assert!(
-        table.render(Format::Csv).contains("cumulative,lin-full-post,mean_value,25.0,,,,,25.0,,51.15,,,\n")
+        table
+            .render(Format::Csv)
+            .contains("cumulative,lin-full-post,mean_value,25.0,,,,,25.0,,51.15,,,,,,\n")
     );
     rows.push(row("linear", "uniform", 0, 1.0));
     assert!(!Table::new(&rows, Metric::Cumulative).has_paper_overall);

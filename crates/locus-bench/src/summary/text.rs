@@ -1,6 +1,6 @@
 //! For a terminal: problem by problem, one line for each policy, so that any number of problems stays readable.
 
-use super::number::{DASH, number, optional};
+use super::number::{DASH, number, optional, range};
 use super::{Cell, Table};
 
 pub(super) fn render(table: &Table) -> String {
@@ -33,9 +33,10 @@ fn of_problem(table: &Table, problem: usize) -> Vec<Vec<String>> {
         table.has_more_trials(line) && line.cells[problem].ours.is_some_and(|ours| ours.n > n_common)
     });
     let in_common = format!("in common ({n_common})");
-    let center = if table.metric.is_normalized() { "mean" } else { "median" };
-    let header = ["policy", center, "± sd", "se", "n", &in_common, "paper", "±", "diff/±"];
-    let is_shown = [true, true, true, true, true, has_common, has_paper, has_spread, has_spread];
+    let is_mean = table.metric.is_normalized();
+    let (center, spread) = if is_mean { ("mean", "± sd") } else { ("median", "quartiles") };
+    let header = ["policy", center, spread, "se", "n", &in_common, "paper", "±", "diff/±"];
+    let is_shown = [true, true, true, is_mean, true, has_common, has_paper, has_spread, has_spread];
     let shown = |cells: Vec<String>| -> Vec<String> {
         cells.into_iter().zip(is_shown).filter_map(|(cell, is_shown)| is_shown.then_some(cell)).collect()
     };
@@ -50,10 +51,16 @@ fn cells(table: &Table, policy: &str, cell: &Cell) -> Vec<String> {
         value.map_or_else(|| DASH.to_owned(), |value| format!("± {}", number(table.metric, value)))
     };
     let ours = cell.ours;
+    let sd_or_quartiles = match table.metric.is_normalized() {
+        true => spread(ours.and_then(|ours| ours.sd)),
+        false => cell
+            .quartiles(table.metric)
+            .map_or_else(|| DASH.to_owned(), |quartiles| range(table.metric, quartiles)),
+    };
     vec![
         policy.to_owned(),
         show(cell.value(table.metric)),
-        spread(ours.and_then(|ours| ours.sd)),
+        sd_or_quartiles,
         show(ours.and_then(|ours| ours.se())),
         ours.map_or(0, |ours| ours.n).to_string(),
         show(cell.common),

@@ -65,6 +65,7 @@ mod tests {
             simple_regret: 1.0,
             seconds_choosing: 0.25,
             seconds_learning: 2.0,
+            cpu_seconds: None,
             interventions,
         });
         TrialRow { id, seed: 0, steps: 20, outcome, version: "0.1.0".to_owned() }

@@ -218,3 +218,20 @@ fn a_linear_policy_learns_a_linear_problem() {
     let (linear, uniform) = (regret("lin-full-post"), regret("uniform"));
     assert!(linear < 0.5 * uniform, "{linear} of {uniform}");
 }
+
+/// A thread that waits uses no CPU time, however long: here an observer sleeps within the trial.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn waiting_is_no_cpu_time() {
+    struct Sleeper(std::time::Duration);
+    impl Observer for Sleeper {
+        fn stepped(&mut self, _: &Step<'_>) {
+            std::thread::sleep(self.0);
+        }
+    }
+    let wait = std::time::Duration::from_millis(100);
+    let result =
+        run_trial(&sequence(2), &mut *uniform(), &mut Sleeper(wait), &AtomicBool::new(false)).unwrap();
+    let cpu_seconds = result.cpu_seconds.unwrap();
+    assert!((0.0..0.1).contains(&cpu_seconds), "{cpu_seconds}");
+}

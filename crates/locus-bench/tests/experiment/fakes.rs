@@ -187,6 +187,7 @@ pub(crate) fn results(out: &Path) -> Vec<TrialRow> {
     for row in &mut rows {
         if let Ok(measured) = &mut row.outcome {
             (measured.seconds_choosing, measured.seconds_learning) = (0.0, 0.0);
+            measured.cpu_seconds = None;
         }
     }
     rows.sort_by(|one, other| one.id.cmp(&other.id));

@@ -109,6 +109,7 @@ fn an_interrupted_run_keeps_what_it_has_and_goes_on_later() {
     let progress = StopAfterOne { stop: &stop, started: Mutex::new(0) };
     let outcome = experiment.run_with(&build(|_| Act::Random), &progress, &stop).unwrap();
     assert_eq!((outcome.ran, outcome.interrupted, *progress.started.lock().unwrap()), (1, true, 1));
+    assert_eq!(outcome.discarded, 0, "no trial was running");
     assert_eq!(results(out.path()).len(), 1);
     assert!(out.path().join("summary.md").exists());
 
@@ -128,10 +129,11 @@ fn a_trial_under_way_leaves_nothing_behind() {
     }
     let out = tempfile::tempdir().unwrap();
     let mut experiment = experiment(out.path());
-    experiment.steps = 200;
+    (experiment.steps, experiment.jobs) = (200, 1);
     let stop = AtomicBool::new(false);
     let outcome = experiment.run_with(&build(|_| Act::Random), &StopMidway(&stop), &stop).unwrap();
     assert_eq!((outcome.ran, outcome.failed.len(), outcome.interrupted), (0, 0, true));
+    assert_eq!(outcome.discarded, 1);
     assert!(results(out.path()).is_empty());
     assert!(!out.path().join("curves").exists());
 }

@@ -30,6 +30,7 @@ fn measured(policy: usize) -> Measured {
         simple_regret: 0.0,
         seconds_choosing: 0.0,
         seconds_learning: 4.0 * policy as f64,
+        cpu_seconds: None,
         interventions: None,
     }
 }
@@ -62,8 +63,8 @@ fn paper() -> Standing {
     let mut standing = standing(&POLICIES, &PROBLEMS, 50, |policy, _| 23 - policy / 2);
     for (policy, problem) in [(6, 7), (8, 7)] {
         let id = id(&standing, policy, problem, 30);
-        standing.start(&id);
-        standing.step(&id, 4);
+        standing.start(&id, 0.0);
+        standing.step(&id, 4, 0.0);
     }
     standing
 }

@@ -6,7 +6,7 @@ use locus_bench::record::{Measured, read_run};
 
 use crate::harness::{Desk, id};
 
-const HEADER: &str = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,interventions,version,error";
+const HEADER: &str = "problem,policy,trial,seed,steps,cumulative_regret,simple_regret,seconds_choosing,seconds_learning,cpu_seconds,interventions,version,error";
 
 #[test]
 fn a_first_run_ends_with_a_table_and_files() {
@@ -18,15 +18,16 @@ fn a_first_run_ends_with_a_table_and_files() {
         "over all problems",
         "lin-full-post",
         "8 trials ran, 0 done before, 0 failed",
-        " failed\nseconds of all trials in this folder: ",
+        " failed\nwall-clock seconds of all trials in this folder: ",
         "in out: trials.csv",
     ] {
         assert!(said.stdout.contains(expected), "{}", said.stdout);
     }
     // A line for each trial, since standard error is no terminal here.
     let lines: Vec<&str> = said.stderr.lines().collect();
-    assert_eq!(lines.len(), 8, "{}", said.stderr);
-    for (index, line) in lines.iter().enumerate() {
+    assert_eq!(lines.len(), 9, "{}", said.stderr);
+    assert_eq!(lines[0], "8 trials of 60 steps: 2 problems × 2 policies × 2 trials each");
+    for (index, line) in lines[1..].iter().enumerate() {
         assert!(line.starts_with(&format!("[{}/8] ", index + 1)) && line.contains(": regret "), "{line}");
     }
 
@@ -76,7 +77,7 @@ fn the_same_command_again_runs_nothing() {
     let said = desk.tiny_bench("--problems linear --out out").ok();
     assert!(said.stdout.contains("nothing left to run: 4 trials done before\n"), "{}", said.stdout);
     assert!(said.stdout.contains("lin-full-post"), "the table is shown again: {}", said.stdout);
-    assert_eq!(said.stderr, "");
+    assert_eq!(said.stderr, "4 trials of 60 steps: 1 problem × 2 policies × 2 trials each\n");
     assert_eq!(desk.read("out/trials.csv"), before);
 }
 
@@ -110,11 +111,11 @@ fn trials_policies_and_problems_can_be_added() {
     assert!(
         stdout.contains("\nwheel\n") && !stdout.contains("linear\n") && !stdout.contains("lin-full-post")
     );
-    assert!(stdout.contains("`locus table out` shows what else is there\n"), "{stdout}");
+    assert!(stdout.contains("`locus table out` shows all trials of this folder\n"), "{stdout}");
     let stdout = bench(&format!("--problems wheel --trials 1 {policies}"));
     assert!(stdout.contains("prior_precision=1") && !stdout.contains("linear\n"), "{stdout}");
     let stdout = bench(&format!("--problems wheel,linear --trials 1 {policies}"));
-    assert!(!stdout.contains("what else is there"), "{stdout}");
+    assert!(!stdout.contains("shows all trials of this folder"), "{stdout}");
     let summary = desk.read("out/summary.md");
     assert!(summary.contains("| linear |") && summary.contains("prior_precision=1"), "{summary}");
 }
@@ -162,6 +163,7 @@ fn without_out_the_folder_is_called_by_what_is_run_and_by_seed_and_steps() {
         ("--suite suites/mine.toml", "runs/suite-mine"),
         ("--suite quick.toml", "runs/suite-quick"),
         ("--suite suites/mine.toml --problems wheel", "runs/suite-mine+wheel"),
+        ("--suite quick --steps 6 --problems wheel --policies uniform", "runs/quick+wheel-steps-6"),
         // Never where a suite goes.
         ("--steps 6 --csv quick.csv --label b", "runs/data-quick-steps-6"),
         ("--steps 6 --csv suite-mine.csv --label b", "runs/data-suite-mine-steps-6"),
@@ -193,10 +195,72 @@ fn a_folder_of_many_problems_has_a_short_name_of_its_own() {
     }
 }
 
+/// Whoever names problems means trials as long as the paper's, not those of the suite `quick`.
+#[test]
+fn the_number_of_steps_fits_what_is_asked_for_and_is_printed() {
+    let desk = Desk::new();
+    for (file, rows) in [("small.csv", 30), ("smaller.csv", 24), ("large.csv", 2002)] {
+        desk.write(file, format!("a,b\n{}", "1,x\n2,y\n".repeat(rows / 2)));
+    }
+    desk.write("mine.toml", "problems = [\"linear\"]\npolicies = [\"uniform\"]\ntrials = 1\nsteps = 7\n");
+    let by_default =
+        |steps: usize, why: &str| format!("steps: {steps} by default, {why}; --steps changes it\n");
+    let from_suite =
+        |steps: usize, suite: &str| format!("steps: {steps}, from the suite {suite}; --steps changes it\n");
+    for (words, steps, note) in [
+        ("", 2000, String::new()),
+        ("--suite quick", 2000, String::new()),
+        ("--suite mine.toml", 7, String::new()),
+        ("--problems wheel", 2000, by_default(2000, "as in the paper")),
+        ("--problems wheel --steps 9", 9, String::new()),
+        ("--suite quick --problems wheel", 2000, from_suite(2000, "quick")),
+        ("--suite mine.toml --problems wheel", 7, from_suite(7, "mine.toml")),
+        ("--csv small.csv --label b", 30, by_default(30, "all rows of small")),
+        (
+            "--csv small.csv --label b --csv smaller.csv --label b --problems wheel",
+            24,
+            by_default(24, "all rows of smaller"),
+        ),
+        ("--csv large.csv --label b", 2000, by_default(2000, "as in the paper")),
+    ] {
+        let words = format!("bench --policies uniform --trials 2 --out out --dry-run {words}");
+        let said = desk.locus(words.split_whitespace()).ok();
+        let (first, rest) = said.stdout.split_once('\n').unwrap();
+        assert!(first.contains(&format!(" trials of {steps} steps: ")), "{words}: {}", said.stdout);
+        let (noted, _) = rest.split_at(
+            rest.find(" done, ").map_or(0, |place| rest[..place].rfind('\n').map_or(0, |line| line + 1)),
+        );
+        assert_eq!(noted, note, "{words}: {}", said.stdout);
+    }
+    // The run itself takes that many, and says so before it starts.
+    let words = "bench --policies uniform --trials 1 --csv small.csv --label b --out out";
+    let said = desk.locus(words.split_whitespace()).ok();
+    let expected = "1 trial of 30 steps: 1 problem × 1 policy × 1 trial each\nsteps: 30 by default, all rows of small; --steps changes it\n[1/1] ";
+    assert!(said.stderr.contains(expected), "{}", said.stderr);
+    assert_eq!(desk.rows("out")[0].steps, 30);
+}
+
+/// A folder of another number of steps is not mixed, whether the steps were named or not.
+#[test]
+fn a_folder_of_other_steps_is_refused_where_the_default_differs() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --out out").ok();
+    desk.locus(["bench", "--problems", "linear", "--trials", "2", "--out", "out"]).refused(&[
+        "`out` holds trials with steps 60, but 2000 was asked for",
+        "--out",
+        "--steps 60",
+    ]);
+}
+
 #[test]
 fn the_suite_quick_needs_no_words() {
     let desk = Desk::new();
     let said = desk.locus(["bench"]).ok();
+    assert!(
+        said.stderr.starts_with("42 trials of 2000 steps: 3 problems × 2 policies × 7 trials each\n["),
+        "{}",
+        said.stderr
+    );
     assert!(
         said.stdout.contains("42 trials ran") && said.stdout.contains("in runs/quick: "),
         "{}",

@@ -129,7 +129,10 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
         assert!(!desk.path("runs").exists(), "something was written");
     };
     refused("", &["<PROBLEM|--csv <FILE>|--npz <FILE>>"]);
-    refused("mushrooms", &["no problem is called `mushrooms`; there are mushroom,"]);
+    refused(
+        "mushrooms",
+        &["no problem is called `mushrooms` (did you mean `mushroom`?); there are mushroom,"],
+    );
     refused("mushroom", &["missing file: mushroom.data (for mushroom)", "--data DIR, or set LOCUS_DATA"]);
     refused("wheel --npz mine.npz", &["cannot be used with"]);
     refused("--csv mine.csv", &["--label <COLUMN>"]);

@@ -142,7 +142,8 @@ fn the_command_that_bench_names_gets_what_it_misses() {
 fn what_makes_no_sense_is_refused() {
     let server = mirror(&[]);
     let desk = Desk::new();
-    fetch(&desk, &server, "wheel --data some").refused(&["no data file is called `wheel`", "census-10k"]);
+    fetch(&desk, &server, "wheel --data some")
+        .refused(&["no data file or problem is called `wheel`; there are", "census-10k"]);
     fetch(&desk, &server, "adult").refused(&["name one with --data DIR, or set LOCUS_DATA"]);
     let words = ["data", "fetch", "--data", "some", "--mirror", "somewhere"];
     desk.locus(words).refused(&["the mirror `somewhere` is no address", "http://"]);

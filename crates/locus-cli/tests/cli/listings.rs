@@ -50,7 +50,8 @@ fn policies_are_listed_with_every_setting() {
         assert_eq!((block[0], block[2]), (default, range));
         assert!(block[1].trim().len() > 10, "says what it means: {block:?}");
     }
-    Desk::new().locus(["policies", "nonsense"]).refused(&["`nonsense`", "lin-full-post"]);
+    Desk::new().locus(["policies", "nonsense"]).refused(&["`nonsense`; there are uniform,", "lin-full-post"]);
+    Desk::new().locus(["policies", "lin-fullpost"]).refused(&["(did you mean `lin-full-post`?)"]);
 }
 
 #[test]
@@ -150,6 +151,54 @@ fn help_is_something_to_work_from() {
     let in_one_line = |help: &str| help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(in_one_line(&table).contains("last 500 steps (the last quarter of fewer than 2000)"), "{table}");
     assert!(in_one_line(&bench).contains("read twice, so a pipe will not do"), "{bench}");
+}
+
+#[test]
+fn the_help_of_every_command_has_an_example_that_begins_with_it() {
+    let commands = [
+        "bench",
+        "table",
+        "report",
+        "status",
+        "explore",
+        "inspect",
+        "problems",
+        "policies",
+        "data",
+        "data fetch",
+        "data derive",
+        "completions",
+    ];
+    let help = said(&["--help"]);
+    let listed = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let listed: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(listed.iter().all(|command| commands.contains(command)), "{listed:?}");
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let help = said(&words);
+        let (_, examples) = help.split_once("Example").expect(command);
+        assert!(examples.contains(&format!("locus {command}")), "{help}");
+    }
+}
+
+#[test]
+fn the_help_lists_the_exit_codes() {
+    let help = said(&["--help"]);
+    let (_, codes) = help.split_once("Exit codes:\n").expect("a list of exit codes");
+    let codes: Vec<&str> = codes.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(codes, ["0", "1", "2", "130"]);
+    let docs = include_str!("../../../../README.md");
+    let (_, listed) = docs.split_once("Exit codes: ").expect("README.md lists the exit codes");
+    let listed = listed.split('.').next().unwrap_or_default().split("; ");
+    assert!(
+        listed.filter_map(|code| code.split_whitespace().next()).eq(codes),
+        "README.md lists other exit codes"
+    );
 }
 
 #[test]

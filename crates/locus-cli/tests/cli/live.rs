@@ -94,6 +94,9 @@ impl Session {
     }
 }
 
+/// What is printed at the first Ctrl-C.
+const STOPPING: &str = "interrupted: stopping; finished trials are kept, running ones are discarded";
+
 fn is_bar(line: &str) -> bool {
     line.starts_with(['━', '╸', '─'])
 }
@@ -103,11 +106,13 @@ fn it_shows_the_run_and_every_policy_and_ctrl_c_leaves_the_terminal_clean() {
     let desk = Desk::new();
     let Some(mut session) = Session::start(&desk, LONG, (80, 24), &[]) else { return };
     let lines = session.wait_for(|lines| {
-        lines.len() == 3
-            && lines.iter().all(|line| {
+        lines.len() == 4
+            && lines[1..].iter().all(|line| {
                 is_bar(line) && line.contains(" left") && !line.contains("? left") && !line.contains('–')
             })
     });
+    assert_eq!(lines[0], "20000 trials of 2000 steps: 2 problems × 2 policies × 5000 trials each");
+    let lines = &lines[1..];
     let words: Vec<Vec<&str>> = lines.iter().map(|line| line.split_whitespace().collect()).collect();
     assert!(words[0][2..5] == ["of", "20000", "trials,"] && lines[0].ends_with(" elapsed"), "{lines:#?}");
     assert!(words[1][1] == "uniform" && words[1][2].ends_with("/10000"), "{lines:#?}");
@@ -116,8 +121,9 @@ fn it_shows_the_run_and_every_policy_and_ctrl_c_leaves_the_terminal_clean() {
     session.press_ctrl_c();
     let (code, text) = session.end();
     assert_eq!(code, Some(130), "{text}");
-    assert!(text.starts_with("interrupted: ending the trials under way\n\n"), "{text}");
-    assert!(text.contains("interrupted: the same command goes on where this one stopped\n"), "{text}");
+    let (_, below) = text.split_once('\n').unwrap();
+    assert!(below.starts_with(&format!("{STOPPING}\n\n")), "{text}");
+    assert!(text.contains(" discarded; the same command resumes the run\n"), "{text}");
 }
 
 /// This trial would end after hours: its first step trains for that long, and the first Ctrl-C waits for the step.
@@ -127,14 +133,15 @@ fn a_second_ctrl_c_exits_at_once() {
     let slow = "bench --problems linear --policies neural-linear[minibatches=1000000,train_every=1] --trials 1 \
                 --steps 60 --jobs 1 --out out";
     let Some(mut session) = Session::start(&desk, slow, (80, 24), &[]) else { return };
-    session.wait_for(|lines| lines.len() == 3 && lines[0].contains(" 1 of 2 trials") && is_bar(&lines[2]));
+    session.wait_for(|lines| lines.len() == 4 && lines[1].contains(" 1 of 2 trials") && is_bar(&lines[3]));
     session.press_ctrl_c();
     session.wait_for(|lines| {
-        lines[0].starts_with("interrupted: ") && lines.iter().skip(1).all(|line| is_bar(line))
+        lines[1].starts_with("interrupted: ") && lines.iter().skip(2).all(|line| is_bar(line))
     });
     session.press_ctrl_c();
     let (code, text) = session.end();
-    assert_eq!((code, text.trim_end()), (Some(130), "interrupted: ending the trials under way"));
+    let headline = "2 trials of 60 steps: 1 problem × 2 policies × 1 trial each";
+    assert_eq!((code, text.trim_end()), (Some(130), &*format!("{headline}\n{STOPPING}")));
 }
 
 /// Five bars, and room for three.
@@ -160,8 +167,22 @@ fn a_run_that_ends_leaves_its_table_and_no_bars() {
     assert_eq!(code, Some(0), "{text}");
     assert!(session.written.contains(" 0 of 4 trials, ? left, "), "{}", session.written);
     assert!(
-        text.starts_with("\nlinear\n  policy ") && text.contains("4 trials ran, 0 done before, 0 failed\n")
+        text.contains(" each\n\nlinear\n  policy ")
+            && text.contains("4 trials ran, 0 done before, 0 failed\n")
     );
+}
+
+/// On a terminal, no word of what stands below a table is cut; elsewhere every sentence stays one line.
+#[test]
+fn sentences_below_a_table_wrap_at_words() {
+    let desk = Desk::new();
+    desk.tiny_bench("--problems linear --out out").ok();
+    let sentence = "Mean rank and mean value are over the problems shown, ranks among the policies shown.";
+    assert!(desk.locus(["table", "out"]).ok().stdout.contains(&format!("\n{sentence}\n")));
+    let Some(mut session) = Session::start(&desk, "table out", (57, 50), &[]) else { return };
+    let (code, text) = session.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.lines().collect::<Vec<_>>().join(" ").contains(sentence), "{text}");
 }
 
 #[test]

@@ -14,10 +14,24 @@ fn refused(words: &[&str], expected: &[&str]) {
 
 #[test]
 fn names_that_nothing_has() {
-    refused(&["--problems", "linear,whel"], &["no problem is called `whel`", "mushroom,", "sparse-linear"]);
+    refused(
+        &["--problems", "linear,whel"],
+        &["no problem is called `whel` (did you mean `wheel`?); there are mushroom,", "sparse-linear"],
+    );
     refused(&["--policies", "lin"], &["no policy is called `lin`", "lin-full-post"]);
     refused(&["--policies", "lin-full-post@mine"], &["`lin-full-post` has no preset `mine`", "benchmark"]);
-    refused(&["--suite", "papers"], &["no suite is called `papers`", "quick, paper or a TOML file"]);
+    refused(
+        &["--policies", "lu-gaus"],
+        &["no policy is called `lu-gaus` (did you mean `lu-gauss`?); there are "],
+    );
+    refused(&["--policies", "lu-gauss@papr"], &["no preset `papr` (did you mean `paper`?)"]);
+    refused(
+        &["--suite", "papers"],
+        &[
+            "no suite is called `papers`",
+            "file (did you mean `paper`?); expected quick, paper or a TOML file",
+        ],
+    );
     refused(&["--suite", "mine.toml"], &["`mine.toml`, and there is no such file"]);
 }
 
@@ -29,6 +43,10 @@ fn settings_that_make_no_sense() {
             "`lin-full-post` has no setting `lambda`",
             "prior_precision, prior_shape, prior_rate, initial_pulls",
         ],
+    );
+    refused(
+        &["--policies", "lin-full-post[prior_shap=1]"],
+        &["no setting `prior_shap` (did you mean `prior_shape`?)"],
     );
     refused(
         &["--policies", "lin-full-post[prior_precision=0]"],

@@ -59,7 +59,7 @@ fn a_run_that_has_not_ended_is_called_unfinished() {
     let without_last = trials.trim_end().rsplit_once('\n').unwrap().0;
     desk.write("out/trials.csv", format!("{without_last}\n"));
     desk.locus(["report", "out"]).ok();
-    let expected = "Unfinished: out has 3 of the 4 trials asked for, and nobody is at work on it.";
+    let expected = "Unfinished: out has 3 of the 4 trials asked for, and is not running.";
     assert!(desk.read("out/report.html").contains(expected));
 }
 

@@ -18,11 +18,7 @@ fn a_run_that_has_ended() {
     let said = desk.locus(["status", "out"]).ok();
     assert_eq!(said.stderr, "");
     let lines: Vec<&str> = said.stdout.lines().collect();
-    assert!(
-        lines[0].starts_with("out: nobody is at work on it; a trial was last recorded "),
-        "{}",
-        said.stdout
-    );
+    assert!(lines[0].starts_with("out: not running; last trial recorded "), "{}", said.stdout);
     assert!(lines[1].starts_with("8 of 8 trials done; "), "{}", said.stdout);
     assert!(lines[1].ends_with(" seconds spent in trials; nothing is left"), "{}", said.stdout);
     assert_eq!((lines[2], lines[5], lines.len()), ("linear", "wheel", 8));
@@ -84,12 +80,12 @@ fn a_run_in_another_process_is_seen_and_not_disturbed() {
     child.wait().unwrap();
     second.refused(&["another process is running trials in `out`"]);
     for text in &said {
-        assert!(text.starts_with(&format!("out: process {} is at work on it", child.id())), "{text}");
+        assert!(text.starts_with(&format!("out: running (process {})", child.id())), "{text}");
         assert!(text.contains(" of 10000 trials done; "), "{text}");
         assert!(text.contains("; the rest takes about ") && text.contains(" with 2 jobs\n"), "{text}");
     }
     let said = desk.locus(["status", "out"]).ok().stdout;
-    assert!(said.starts_with("out: nobody is at work on it"), "{said}");
+    assert!(said.starts_with("out: not running"), "{said}");
     assert!(said.contains(" of 10000 trials done; ") && said.contains("; the rest takes about "), "{said}");
 }
 
@@ -130,8 +126,8 @@ fn a_run_that_has_just_begun_has_done_nothing() {
     desk.write("begun/run.json", desk.read("out/run.json"));
     let said = desk.locus(["status", "begun"]).ok();
     assert_eq!(said.stderr, "");
-    let expected = "begun: nobody is at work on it\n\
-                    0 of 4 trials done; 0.0 seconds spent in trials; how long the rest takes is not known yet\n";
+    let expected = "begun: not running\n\
+                    0 of 4 trials done; 0.0 seconds spent in trials; no estimate of the rest yet\n";
     assert!(said.stdout.starts_with(expected), "{}", said.stdout);
 }
 
@@ -150,7 +146,11 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
     desk.write("out/run.json", "{\"format\": 99}");
     let said = desk.locus(["status", "out"]).ok();
     assert!(said.stderr.contains("written in format 99"), "{}", said.stderr);
-    assert!(said.stdout.contains("\n3 trials done, and nobody knows of how many; "), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("\n3 trials done; how many were asked for is not known; "),
+        "{}",
+        said.stdout
+    );
     fs::remove_file(desk.path("out/run.json")).unwrap();
     let said = desk.locus(["status", "out"]).ok();
     assert!(
@@ -177,5 +177,5 @@ fn a_folder_that_is_no_run_is_refused() {
     let said = desk.locus(["status", "empty", "out", "nowhere"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert_eq!(said.stderr.matches("error: ").count(), 2, "{}", said.stderr);
-    assert!(said.stdout.starts_with("out: nobody is at work on it"), "{}", said.stdout);
+    assert!(said.stdout.starts_with("out: not running"), "{}", said.stdout);
 }

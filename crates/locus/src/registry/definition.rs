@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Identity;
 use super::save::Decoder;
 use super::settings::{Config, Field};
 use super::spec::{PolicySpec, PolicyText};
+use super::{Identity, did_you_mean};
 use crate::agent::{Agent, Learner, Policy};
 use crate::error::Kind;
 use crate::{Error, Seed, Shape};
@@ -161,8 +161,9 @@ impl<C: Config> Definition<C> {
                 return self.was_removed(format!("the preset `{name}`"));
             }
             let known: Vec<&str> = self.presets.iter().map(|(name, _)| *name).collect();
+            let hint = did_you_mean(name, known.iter().copied());
             let (id, preset) = (self.id.to_owned(), name.to_owned());
-            Kind::UnknownPreset { id, preset, known: known.join(", ") }.into()
+            Kind::UnknownPreset { id, preset, hint, known: known.join(", ") }.into()
         })
     }
 
@@ -196,7 +197,8 @@ impl<C: Config> Definition<C> {
             Some(_) => Err(self.was_removed(format!("the setting `{key}={text}`"))),
             None => {
                 let known = if keys.is_empty() { "no settings".to_owned() } else { keys.join(", ") };
-                Err(Kind::UnknownKey { id: self.id.to_owned(), key: key.to_owned(), known }.into())
+                let hint = did_you_mean(key, keys.iter().copied());
+                Err(Kind::UnknownKey { id: self.id.to_owned(), key: key.to_owned(), hint, known }.into())
             }
         }
     }

@@ -4,6 +4,7 @@
 //! every policy of this crate; [`Registry::with`] adds those of others, with the same rights.
 
 mod definition;
+mod hint;
 pub(crate) mod save;
 pub(crate) mod settings;
 pub(crate) mod spec;
@@ -22,6 +23,7 @@ use spec::PolicyText;
 
 pub(crate) use definition::Entry;
 pub use definition::{Definition, PolicyInfo, SettingInfo};
+pub use hint::did_you_mean;
 
 /// The policies that can be named.
 ///
@@ -104,7 +106,8 @@ impl Registry {
     fn entry(&self, id: &str) -> Result<Arc<dyn Entry>, Error> {
         self.entries.iter().find(|entry| entry.id() == id).cloned().ok_or_else(|| {
             let known: Vec<&str> = self.entries.iter().map(|entry| entry.id()).collect();
-            Kind::UnknownPolicy { id: id.to_owned(), known: known.join(", ") }.into()
+            let hint = did_you_mean(id, known.iter().copied());
+            Kind::UnknownPolicy { id: id.to_owned(), hint, known: known.join(", ") }.into()
         })
     }
 }

@@ -307,7 +307,17 @@ mod tests {
             message("lin-full-post@best"),
             "policy `lin-full-post` has no preset `best`; it has benchmark"
         );
-        assert!(message("linfullpost").starts_with("no policy is called `linfullpost`; there are uniform, "));
+        assert!(message("linfullpost").starts_with(
+            "no policy is called `linfullpost` (did you mean `lin-full-post`?); there are uniform, "
+        ));
+        assert!(message("some-policy").starts_with("no policy is called `some-policy`; there are uniform, "));
+        assert!(
+            message("lu-gauss@papr")
+                .starts_with("policy `lu-gauss` has no preset `papr` (did you mean `paper`?); it has ")
+        );
+        assert!(message("lin-full-post[prior_precison=1]").starts_with(
+            "policy `lin-full-post` has no setting `prior_precison` (did you mean `prior_precision`?); it has "
+        ));
         for text in
             ["", "[a=1]", "@x", "uniform[", "uniform[a=1]]x", "uniform[a]", "uniform]", "uniform[a=1,a=1]"]
         {

@@ -17,6 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use locus::did_you_mean;
+
 use super::beside::{Spoiled, TemporaryFile, write_beside};
 use super::catalog::{self, CatalogFile, FILES};
 use super::inspect::inspect_path;
@@ -82,6 +84,7 @@ pub fn select<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static CatalogFile>, E
         let is_it = |file: &&CatalogFile| file.name == name || file.problems.contains(&name);
         let file = FILES.iter().find(is_it).ok_or_else(|| ErrorKind::UnknownDataFile {
             name: name.to_owned(),
+            hint: did_you_mean(name, FILES.iter().flat_map(|file| file.problems).copied()),
             known: FILES.iter().flat_map(|file| file.problems).copied().collect::<Vec<_>>().join(", "),
         })?;
         if !files.iter().any(|other| other.name == file.name) {

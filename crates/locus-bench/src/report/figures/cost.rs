@@ -35,7 +35,10 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         title: String::new(),
         // Room on the right for names.
         x: Axis::log(
-            "seconds per trial, choosing and learning: median, mean over problems",
+            match scene.runtime.is_cpu_time {
+                true => "CPU seconds per trial: median, mean over problems",
+                false => "wall-clock seconds per trial: median, mean over problems",
+            },
             fast / 2.0,
             slow * 4.0,
         ),
@@ -73,10 +76,14 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         }
         false => "each policy's own trials, since none is common to all".to_owned(),
     };
+    let (clock, other_work) = match scene.runtime.is_cpu_time {
+        true => ("CPU", ""),
+        false => ("wall-clock", ", which may have had other work"),
+    };
     let caption = format!(
-        "Down and to the left is better. Mean normalized regret over all problems, by {trials}, against the median seconds of a \
+        "Down and to the left is better. Mean normalized regret over all problems, by {trials}, against the median {clock} seconds of a \
          trial, averaged over all problems; policies that miss a problem are not shown, nor is Uniform (100 at almost no time). \
-         Seconds are of the machine below, which may have had other work."
+         Seconds are of the machine below{other_work}."
     );
     Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })
 }

@@ -4,7 +4,7 @@ use crate::experiment::UNIFORM;
 use crate::paper;
 use crate::report::svg::escaped;
 use crate::report::{Section, ShownTable};
-use crate::summary::{Cell, Format, Metric, PolicyLine, Table, number, optional, signed};
+use crate::summary::{Cell, Format, Metric, PolicyLine, Table, number, optional, range, signed};
 
 /// A table, its words, and the same in formats to copy.
 pub(super) fn render(shown: &ShownTable, prefix: &str) -> String {
@@ -50,8 +50,9 @@ fn row(table: &Table, line: &PolicyLine) -> String {
     };
     let has_more = table.has_more_trials(line);
     let in_common = if has_more { "<small class=\"common\">in common (n)</small>" } else { "" };
+    let below = if table.metric.is_normalized() { "se (n)" } else { "n" };
     let mut html = format!(
-        "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code><small>se (n)</small>{in_common}{compared}</th>",
+        "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code><small>{below}</small>{in_common}{compared}</th>",
         escaped(&line.policy)
     );
     // Every line of a row's cells stands at the height of its title.
@@ -95,14 +96,19 @@ fn cell_html(metric: Metric, cell: &Cell, is_best: bool, below: &str) -> String 
     let (Some(ours), Some(value)) = (cell.ours, cell.value(metric)) else {
         return format!("<td><b>–</b><small>&nbsp;</small>{below}{}</td>", paper_html(metric, cell));
     };
-    let spread = ours.sd.map(|sd| format!(" ± {}", shown(metric, sd))).unwrap_or_default();
-    let error = ours.se().map(|se| format!("{} ", shown(metric, se))).unwrap_or_default();
+    let (spread, below_it) = if metric.is_normalized() {
+        let error = ours.se().map(|se| format!("{} ", shown(metric, se))).unwrap_or_default();
+        (ours.sd.map(|sd| format!(" ± {}", shown(metric, sd))), format!("{error}({})", ours.n))
+    } else {
+        let quartiles = cell.quartiles(metric);
+        (quartiles.map(|quartiles| format!(" ({})", escaped(&range(metric, quartiles)))), ours.n.to_string())
+    };
     format!(
-        "<td{}{}><b>{}</b>{spread}<small>{error}({})</small>{below}{}</td>",
+        "<td{}{}><b>{}</b>{}<small>{below_it}</small>{below}{}</td>",
         sort_key(Some(value)),
         class(is_best),
         shown(metric, value),
-        ours.n,
+        spread.unwrap_or_default(),
         paper_html(metric, cell)
     )
 }
@@ -172,8 +178,8 @@ pub(super) fn answer(section: &Section) -> String {
         ));
     } else if table.n_common.contains(&0) {
         sentences.push(
-            "No trial is common to all policies on every problem, so none is called the best over all; the comparison of \
-             pairs, each over the trials that both have, tells more."
+            "No trial is common to all policies on every problem, so no policy is the best over all. See the pairwise comparisons, \
+             each over the trials that both policies have."
                 .to_owned(),
         );
     }
@@ -193,7 +199,7 @@ pub(super) fn answer(section: &Section) -> String {
     let winners: Vec<String> = winners.collect();
     if !winners.is_empty() {
         sentences.push(format!(
-            "Lowest mean: {}. How sure that is, <a href=\"#{}paired\">the comparison of pairs</a> tells.",
+            "Lowest mean: {}. See the <a href=\"#{}paired\">pairwise comparisons</a> for confidence intervals.",
             winners.join("; "),
             section.prefix
         ));
@@ -263,6 +269,7 @@ mod tests {
                 simple_regret: 1.0,
                 seconds_choosing: 1.0,
                 seconds_learning: 1.0,
+                cpu_seconds: None,
                 interventions: None,
             }),
             version: String::new(),
