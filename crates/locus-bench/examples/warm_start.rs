@@ -2,8 +2,7 @@
 //!
 //! `cargo run --release -p locus-bandits-bench --example warm_start -- [--data DIR] [PROBLEM…]`; the default problems, `linear` and `wheel`, need no files.
 //!
-//! The log is that of an incumbent who takes one action for everybody, the best on average, in four of five rounds and a random one in the
-//! fifth. Every policy then decides for 1000 new contexts: once from nothing, and once after it learned the log with `learn_many`.
+//! The logging policy takes the best single action with probability 0.8 and a random one otherwise. Every policy then decides for 1000 new contexts: once from nothing, and once after it learned the log with `learn_many`.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -22,7 +22,7 @@ Examples:
   locus data fetch --data DIR                 gets the benchmark's files
   locus bench --suite paper --data DIR        the paper's eight problems
   locus inspect mine.csv --label outcome      how your own table is read
-  locus bench --csv mine.csv --label outcome  your own table, its label to find
+  locus bench --csv mine.csv --label outcome  policies compared on your own table
   locus table runs/quick --metric simple      the results as a table
   locus report runs/quick                     the same as a page with figures
   locus status runs/paper                     the progress of a run
@@ -36,7 +36,7 @@ discarded, and the same command resumes. Each command has --help with examples.
 Exit codes:
   0    done
   1    a trial failed, or a file could not be downloaded or written
-  2    the command, a suite or a data file is invalid; nothing was run
+  2    the command, a suite or an input file is invalid or missing; nothing was run
   130  interrupted by Ctrl-C";
 
 const BENCH_EXAMPLES: &str = "\

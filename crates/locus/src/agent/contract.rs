@@ -817,7 +817,8 @@ mod tests {
         }
     }
 
-    /// With more decisions than the contract takes: 1e5, and 2e4 for nets.
+    /// With more decisions than the contract takes: 1e5, and 2e4 for nets. Over 33 presets and two floors, a correct library fails it with a
+    /// probability of about 7 %; the seeds are fixed, so it does not fail from one run to the next.
     #[test]
     fn propensities_are_exact_over_many_decisions() {
         let registry = Registry::standard();
