@@ -22,7 +22,7 @@ Examples:
   locus data fetch --data DIR                 gets the benchmark's files
   locus bench --suite paper --data DIR        the paper's eight problems
   locus inspect mine.csv --label outcome      how your own table is read
-  locus bench --csv mine.csv --label outcome  policies compared on your own table
+  locus bench --csv mine.csv --label outcome  policies on your own table
   locus table runs/quick --metric simple      the results as a table
   locus report runs/quick                     the same as a page with figures
   locus status runs/paper                     the progress of a run

@@ -77,8 +77,8 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         canvas.rect(cell, &shade(0.05 + 0.95 * f64::from(index) / 39.0), None);
     }
     let caption = "The height of a shade is the share of its action among all choices in a window of steps, over all trials of \
-                   the policy; the first action lies at the bottom and is the lightest; on Mushroom it is not to eat. On Financial and Jester an action is \
-                   something else in every trial, so there only sharp changes tell something."
+                   the policy; the first action lies at the bottom and is the lightest. On linear, sparse-linear, folded, Financial and Jester the actions \
+                   differ from trial to trial, so only abrupt changes are meaningful there."
         .to_owned();
     Some(Figure { id: scene.id("actions"), title: title.to_owned(), caption, svg: canvas.finish() })
 }

@@ -63,8 +63,8 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         }
         panel.frame(&mut canvas);
     }
-    let caption = "Each policy over its own trials (in brackets how many, where policies differ in that), in percent of \
-                   Uniform's mean over them; the comparison of pairs is by common trials. Box: quartiles and median; \
+    let caption = "Each policy over its own trials (number of trials in parentheses where it differs), in percent of \
+                   Uniform's mean over them; pairwise comparisons use common trials. Box: quartiles and median; \
                    whiskers: the farthest trials within 1.5 × the box's length; circles: trials beyond; diamond: the mean. \
                    Uniform, 100 on average, is left out. Every panel has its own scale."
         .to_owned();

@@ -82,7 +82,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     };
     let caption = format!(
         "Down and to the left is better. Mean normalized regret over all problems, by {trials}, against the median {clock} seconds of a \
-         trial, averaged over all problems; policies that miss a problem are not shown, nor is Uniform (100 at almost no time). \
+         trial, averaged over all problems; policies without results on every problem are not shown, nor is Uniform (100 at almost no time). \
          Seconds are of the machine below{other_work}."
     );
     Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })

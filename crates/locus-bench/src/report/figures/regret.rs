@@ -68,7 +68,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     }
     legend(&mut canvas, &scene.labels, &scene.looks, (76.0, bottom), WIDTH - 96.0);
     let mut caption =
-        "Mean over each policy's own trials (in brackets how many, where policies differ in that); the band is ± one standard error. Lower is better.".to_owned();
+        "Mean over each policy's own trials (number of trials in parentheses where it differs); the band is ± one standard error. Lower is better.".to_owned();
     if is_cut {
         caption.push_str(" Uniform's line is cut off where it would press the others together; the panel says where it ends.");
     }

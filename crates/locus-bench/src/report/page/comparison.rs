@@ -34,7 +34,7 @@ pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
         "<p class=\"words\">Normalized cumulative regret of the policy in the row minus that of the policy compared with, trial by \
          trial: both saw the same contexts and rewards. Negative is better. Mean difference in percent of Uniform's mean \
          (taken as fixed), its {:.0} % interval by Student's t over n common trials, and in how many of them the row wins. \
-         Framed where the interval leaves out 0. Over all problems: the mean of the differences, problems taken as given. \
+         Framed: the interval excludes 0. Over all problems: the mean of the differences, problems treated as fixed. \
          Intervals are not corrected for multiple comparisons.</p>\n",
         CONFIDENCE * 100.0
     ));

@@ -45,7 +45,7 @@ pub(super) fn render(sections: &[Section], warnings: &[String]) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>{title}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n<header><h1>{title}</h1></header>\n\
          <nav aria-label=\"Contents\">\n{contents}</nav>\n<main>\n{warned}{body}</main>\n\
-         <footer>Made by Locus {} from records alone; <code>locus report</code> makes it anew.</footer>\n\
+         <footer>Made by Locus {} from the recorded trials; <code>locus report</code> regenerates it.</footer>\n\
          <script>\n{}</script>\n</body>\n</html>\n",
         font_faces(),
         include_str!("style.css"),

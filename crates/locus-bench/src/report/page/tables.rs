@@ -169,7 +169,7 @@ pub(super) fn answer(section: &Section) -> String {
         };
         sentences.push(format!(
             "Lowest mean regret {n_problems}: <code>{}</code> with {value:.2} % of Uniform's. Best mean rank: <code>{}</code> \
-             with {rank:.2} of {}. Both are by the trials that all policies have in common: {}{}.",
+             with {rank:.2} of {}. Both use the trials common to all policies: {}{}.",
             escaped(&value_line.policy),
             escaped(&rank_line.policy),
             table.lines.len(),
