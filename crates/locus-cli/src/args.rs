@@ -36,7 +36,7 @@ discarded, and the same command resumes. Each command has --help with examples.
 Exit codes:
   0    done
   1    a trial failed, or a file could not be downloaded or written
-  2    the command, a suite or an input file is invalid or missing; nothing was run
+  2    command, suite or input file invalid or missing; nothing was run
   130  interrupted by Ctrl-C";
 
 const BENCH_EXAMPLES: &str = "\
