@@ -6,7 +6,7 @@
 //!
 //! All integrals share their nodes: a sweep upward from where the maximum can begin to lie, in panels that are as wide as the
 //! narrowest distribution allows that has not ended yet, with Gauss–Legendre nodes in each. So widths may differ by any factor, and
-//! equal ones take about 30 nodes.
+//! a few equal ones take about 30 nodes.
 
 use pulp::{Arch, Simd, WithSimd};
 

@@ -5,10 +5,10 @@
 //! that name the same action are served in one pass.
 
 use super::heads::{LinearHeads, first_highest, order_by_ceiling};
-use crate::Request;
 use crate::agent::{Breakdown, Scratch, check_reward};
 use crate::math::linear::{LanesWork, in_lanes};
 use crate::math::wins::Race;
+use crate::{Choice, Request, Rng};
 
 /// Requests that are decided together, and their features.
 #[derive(Clone, Copy)]
@@ -87,40 +87,42 @@ impl LinearHeads {
         move |lanes, means| self.predict_many(rows.features, lanes, means)
     }
 
-    /// [`LinearHeads::find_best`] for many requests; `predict` fills in the means [n, A], `found` is told each request and its action. Fails
-    /// with the index of a request.
+    /// [`LinearHeads::find_best`] for many requests, each with its own random numbers; `predict` fills in the means [n, A]. Fails with the
+    /// index of a request. **Samples** if `deviate` does.
     pub(crate) fn find_best_many(
         &self,
         rows: Rows<'_>,
         work: &mut BatchWork,
+        rngs: &mut [Rng],
+        choices: &mut [Choice],
         predict: impl FnOnce(&mut LanesWork, &mut [f64]),
-        deviate: impl FnMut(usize, &mut [f64]) -> Result<(), Breakdown>,
-        mut found: impl FnMut(usize, usize),
+        deviate: impl Fn(&mut Rng, &mut [f64]) -> Result<(), Breakdown>,
     ) -> Result<(), (usize, Breakdown)> {
         let reach = |deviation: f64, widest: f64| deviation.max(0.0) * widest;
-        self.begin(rows, work, predict, deviate, reach)?;
+        self.begin(rows, work, rngs, predict, deviate, reach)?;
         let BatchWork { deviations, means, ceilings, best, waiting, by_action, lanes, leverages, .. } = work;
         best.clear();
         best.resize(rows.requests.len(), (usize::MAX, f64::NEG_INFINITY));
         let n_actions = self.n_actions();
         let mut seek = SeekBest { n_actions, deviations, means, ceilings, best };
         self.serve(rows, &mut seek, (waiting, by_action, lanes, leverages))?;
-        seek.best.iter().enumerate().for_each(|(row, (action, _))| found(row, *action));
+        choices.iter_mut().zip(&*seek.best).for_each(|(choice, (action, _))| *choice = Choice::new(*action));
         Ok(())
     }
 
-    /// [`LinearHeads::find_wins`] for many requests; `predict` fills in the means [n, A]. `probabilities` [n, A]. Fails with the index of a
-    /// request.
+    /// [`LinearHeads::find_wins`] for many requests, each with its own random numbers; `predict` fills in the means [n, A]. `probabilities` [n, A].
+    /// Fails with the index of a request. **Samples** if `spread` does.
     pub(crate) fn find_wins_many(
         &self,
         rows: Rows<'_>,
         work: &mut BatchWork,
+        rngs: &mut [Rng],
         probabilities: &mut [f64],
         predict: impl FnOnce(&mut LanesWork, &mut [f64]),
-        spread: impl FnMut(usize, &mut [f64]) -> Result<(), Breakdown>,
+        spread: impl Fn(&mut Rng, &mut [f64]) -> Result<(), Breakdown>,
     ) -> Result<(), (usize, Breakdown)> {
         let reach = |spread: f64, widest: f64| Race::reach(spread * widest);
-        self.begin(rows, work, predict, spread, reach)?;
+        self.begin(rows, work, rngs, predict, spread, reach)?;
         let BatchWork {
             deviations,
             means,
@@ -154,8 +156,9 @@ impl LinearHeads {
         &self,
         rows: Rows<'_>,
         work: &mut BatchWork,
+        rngs: &mut [Rng],
         predict: impl FnOnce(&mut LanesWork, &mut [f64]),
-        mut deviate: impl FnMut(usize, &mut [f64]) -> Result<(), Breakdown>,
+        deviate: impl Fn(&mut Rng, &mut [f64]) -> Result<(), Breakdown>,
         reach: impl Fn(f64, f64) -> f64,
     ) -> Result<(), (usize, Breakdown)> {
         let (n_actions, n) = (self.n_actions(), rows.requests.len());
@@ -165,7 +168,7 @@ impl LinearHeads {
         for (row, request) in rows.requests.iter().enumerate() {
             let first = row * n_actions;
             let deviations = &mut deviations[first..][..n_actions];
-            deviate(row, deviations).map_err(|breakdown| (row, breakdown))?;
+            deviate(&mut rngs[row], deviations).map_err(|breakdown| (row, breakdown))?;
             let widest = self.posterior(0).leverage_bound(rows.row(row, self.dim())).sqrt();
             for (action, deviation) in deviations.iter().enumerate() {
                 let place = first + action;

@@ -95,11 +95,8 @@ impl Decider for LinFullPost {
     ) -> Result<(), (usize, Breakdown)> {
         let heads = &self.0.heads;
         heads.with_rows(requests, scratch, with_intercept, |rows, work| {
-            let deviate =
-                |row: usize, deviations: &mut [f64]| heads.draw_deviations(&mut rngs[row], deviations);
-            heads.find_best_many(rows, work, heads.predict_rows(rows), deviate, |row, action| {
-                choices[row] = Choice::new(action);
-            })
+            let deviate = |rng: &mut Rng, deviations: &mut [f64]| heads.draw_deviations(rng, deviations);
+            heads.find_best_many(rows, work, rngs, choices, heads.predict_rows(rows), deviate)
         })
     }
 
@@ -113,8 +110,8 @@ impl Decider for LinFullPost {
     ) -> Result<(), (usize, Breakdown)> {
         let heads = &self.0.heads;
         heads.with_rows(requests, scratch, with_intercept, |rows, work| {
-            let spread = |row: usize, spreads: &mut [f64]| heads.draw_spreads(&mut rngs[row], spreads);
-            heads.find_wins_many(rows, work, probabilities, heads.predict_rows(rows), spread)
+            let spread = |rng: &mut Rng, spreads: &mut [f64]| heads.draw_spreads(rng, spreads);
+            heads.find_wins_many(rows, work, rngs, probabilities, heads.predict_rows(rows), spread)
         })
     }
 }

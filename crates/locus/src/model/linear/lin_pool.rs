@@ -128,25 +128,13 @@ impl Decider for PooledHeads {
         scratch: &mut Scratch,
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
-        self.heads.with_rows(
-            requests,
-            scratch,
-            |context, features| self.scale.fill_features(context, features),
-            |rows, work| {
-                let deviate = |row: usize, deviations: &mut [f64]| {
-                    self.exploration.draw_deviations(&self.heads, self.seen, &mut rngs[row], deviations)
-                };
-                self.heads.find_best_many(
-                    rows,
-                    work,
-                    self.heads.predict_rows(rows),
-                    deviate,
-                    |row, action| {
-                        choices[row] = Choice::new(action);
-                    },
-                )
-            },
-        )
+        let fill = |context: &[f32], features: &mut [f64]| self.scale.fill_features(context, features);
+        self.heads.with_rows(requests, scratch, fill, |rows, work| {
+            let deviate = |rng: &mut Rng, deviations: &mut [f64]| {
+                self.exploration.draw_deviations(&self.heads, self.seen, rng, deviations)
+            };
+            self.heads.find_best_many(rows, work, rngs, choices, self.heads.predict_rows(rows), deviate)
+        })
     }
 
     fn distribution_many(
@@ -157,17 +145,13 @@ impl Decider for PooledHeads {
         scratch: &mut Scratch,
         probabilities: &mut [f64],
     ) -> Result<(), (usize, Breakdown)> {
-        self.heads.with_rows(
-            requests,
-            scratch,
-            |context, features| self.scale.fill_features(context, features),
-            |rows, work| {
-                let spread = |row: usize, spreads: &mut [f64]| {
-                    self.exploration.draw_spreads(&self.heads, self.seen, &mut rngs[row], spreads)
-                };
-                self.heads.find_wins_many(rows, work, probabilities, self.heads.predict_rows(rows), spread)
-            },
-        )
+        let fill = |context: &[f32], features: &mut [f64]| self.scale.fill_features(context, features);
+        self.heads.with_rows(requests, scratch, fill, |rows, work| {
+            let spread = |rng: &mut Rng, spreads: &mut [f64]| {
+                self.exploration.draw_spreads(&self.heads, self.seen, rng, spreads)
+            };
+            self.heads.find_wins_many(rows, work, rngs, probabilities, self.heads.predict_rows(rows), spread)
+        })
     }
 }
 

@@ -105,20 +105,20 @@ impl Decider for LinUcb {
         &self,
         requests: &[Request<'_>],
         _n_actions: usize,
-        _rngs: &mut [Rng],
+        rngs: &mut [Rng],
         scratch: &mut Scratch,
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
         let heads = &self.context_heads.heads;
         heads.with_rows(requests, scratch, with_intercept, |rows, work| {
-            let widen = |_: usize, deviations: &mut [f64]| {
+            let widen = |_: &mut Rng, deviations: &mut [f64]| {
                 deviations.fill(self.alpha);
                 Ok(())
             };
-            heads.find_best_many(rows, work, heads.predict_rows(rows), widen, |row, action| {
-                choices[row] = Choice::certain(action);
-            })
-        })
+            heads.find_best_many(rows, work, rngs, choices, heads.predict_rows(rows), widen)
+        })?;
+        choices.iter_mut().for_each(|choice| *choice = Choice::certain(choice.action));
+        Ok(())
     }
 }
 

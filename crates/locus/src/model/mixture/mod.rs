@@ -263,12 +263,10 @@ impl Decider for Experts {
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
         self.with_opinions(requests, scratch, |rows, predict, work| {
-            let deviate = |row: usize, deviations: &mut [f64]| {
-                self.exploration.draw_deviations(&self.linear, self.seen, &mut rngs[row], deviations)
+            let deviate = |rng: &mut Rng, deviations: &mut [f64]| {
+                self.exploration.draw_deviations(&self.linear, self.seen, rng, deviations)
             };
-            self.linear.find_best_many(rows, work, predict, deviate, |row, action| {
-                choices[row] = Choice::new(action);
-            })
+            self.linear.find_best_many(rows, work, rngs, choices, predict, deviate)
         })
     }
 
@@ -281,10 +279,10 @@ impl Decider for Experts {
         probabilities: &mut [f64],
     ) -> Result<(), (usize, Breakdown)> {
         self.with_opinions(requests, scratch, |rows, predict, work| {
-            let spread = |row: usize, spreads: &mut [f64]| {
-                self.exploration.draw_spreads(&self.linear, self.seen, &mut rngs[row], spreads)
+            let spread = |rng: &mut Rng, spreads: &mut [f64]| {
+                self.exploration.draw_spreads(&self.linear, self.seen, rng, spreads)
             };
-            self.linear.find_wins_many(rows, work, probabilities, predict, spread)
+            self.linear.find_wins_many(rows, work, rngs, probabilities, predict, spread)
         })
     }
 }

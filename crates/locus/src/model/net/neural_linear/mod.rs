@@ -158,11 +158,8 @@ impl Decider for NetHeads {
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
         self.with_rows(requests, scratch, |rows, work| {
-            let deviate =
-                |row: usize, deviations: &mut [f64]| self.heads.draw_deviations(&mut rngs[row], deviations);
-            self.heads.find_best_many(rows, work, self.heads.predict_rows(rows), deviate, |row, action| {
-                choices[row] = Choice::new(action);
-            })
+            let deviate = |rng: &mut Rng, deviations: &mut [f64]| self.heads.draw_deviations(rng, deviations);
+            self.heads.find_best_many(rows, work, rngs, choices, self.heads.predict_rows(rows), deviate)
         })
     }
 
@@ -175,8 +172,8 @@ impl Decider for NetHeads {
         probabilities: &mut [f64],
     ) -> Result<(), (usize, Breakdown)> {
         self.with_rows(requests, scratch, |rows, work| {
-            let spread = |row: usize, spreads: &mut [f64]| self.heads.draw_spreads(&mut rngs[row], spreads);
-            self.heads.find_wins_many(rows, work, probabilities, self.heads.predict_rows(rows), spread)
+            let spread = |rng: &mut Rng, spreads: &mut [f64]| self.heads.draw_spreads(rng, spreads);
+            self.heads.find_wins_many(rows, work, rngs, probabilities, self.heads.predict_rows(rows), spread)
         })
     }
 }
