@@ -24,6 +24,11 @@ impl Error {
         ErrorKind::Other { problem: problem.into() }.into()
     }
 
+    /// For [`PlayExternal`](crate::experiment::PlayExternal): the trial was told to stop before its end.
+    pub fn interrupted() -> Self {
+        ErrorKind::Interrupted.into()
+    }
+
     pub(crate) fn kind(&self) -> &ErrorKind {
         &self.kind
     }

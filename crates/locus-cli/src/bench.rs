@@ -24,8 +24,8 @@ use crate::words::{count, count_of, rough_duration, shell_word};
 use crate::{FAILED, INTERRUPTED};
 
 /// Runs what is missing, and shows what came out.
-pub(crate) fn run(args: &BenchArgs, registry: &Registry) -> Result<u8> {
-    let (experiment, steps_note) = experiment(args, registry)?;
+pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -> Result<u8> {
+    let (experiment, steps_note) = experiment(args, command, registry)?;
     if args.dry_run {
         let estimate = experiment.estimate()?;
         let mut text = headline(&estimate.plan, experiment.trials, experiment.steps, &steps_note);
@@ -100,7 +100,11 @@ pub(crate) fn parse_policies(text: &str, registry: &Registry) -> Result<Vec<Poli
 
 /// The suite with what the command line overrides, its problems loaded; and where the number of steps comes from, if that is not
 /// obvious.
-fn experiment(args: &BenchArgs, registry: &Registry) -> Result<(Experiment, Option<String>)> {
+fn experiment(
+    args: &BenchArgs,
+    command: Vec<String>,
+    registry: &Registry,
+) -> Result<(Experiment, Option<String>)> {
     let mut suite = Suite::load(args.suite.as_deref().unwrap_or(DEFAULT_SUITE), registry)?;
     ensure!(
         args.csv.len() == args.label.len(),
@@ -143,7 +147,7 @@ fn experiment(args: &BenchArgs, registry: &Registry) -> Result<(Experiment, Opti
         None => default_steps(args, &suite, own),
     };
     let experiment = Experiment {
-        command: command_line(),
+        command,
         registry: registry.clone(),
         problems,
         policies: suite.policies,
@@ -204,12 +208,6 @@ pub(crate) fn check_columns(columns: &ColumnArgs, has_csv: bool) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The words of the command.
-pub(crate) fn command_line() -> Vec<String> {
-    // Not `args`, which panics where a path is not Unicode.
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// One thread for each core.

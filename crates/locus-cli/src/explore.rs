@@ -11,14 +11,14 @@ use locus_bench::record::{TRIALS_FILE, safe_name};
 use locus_bench::suite::{CsvFile, Suite};
 
 use crate::args::ExploreArgs;
-use crate::bench::{check_columns, command_line, default_jobs, load, parse_policies, stop_on_ctrl_c};
+use crate::bench::{check_columns, default_jobs, load, parse_policies, stop_on_ctrl_c};
 use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::{FAILED, INTERRUPTED};
 
 /// Plays the trial, and says what was seen.
-pub(crate) fn run(args: &ExploreArgs, registry: &Registry) -> Result<u8> {
-    let exploration = exploration(args, registry)?;
+pub(crate) fn run(args: &ExploreArgs, command: Vec<String>, registry: &Registry) -> Result<u8> {
+    let exploration = exploration(args, command, registry)?;
     exploration.check()?;
     let watcher = Arc::new(Watcher::new());
     let stop = stop_on_ctrl_c(Arc::clone(&watcher), "interrupted: stopping")?;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ExploreArgs, registry: &Registry) -> Result<u8> {
     Ok(0)
 }
 
-fn exploration(args: &ExploreArgs, registry: &Registry) -> Result<Exploration> {
+fn exploration(args: &ExploreArgs, command: Vec<String>, registry: &Registry) -> Result<Exploration> {
     let mut policies: Vec<PolicySpec> = Vec::new();
     for policy in parse_policies(&args.policies, registry)? {
         // As with `locus bench`, a policy named twice plays once.
@@ -82,7 +82,7 @@ fn exploration(args: &ExploreArgs, registry: &Registry) -> Result<Exploration> {
         load(&suite, args.data.folder.as_deref())?.pop().context("there is no problem to explore")?;
     let out = args.out.clone().unwrap_or_else(|| default_out(args, problem.problem.name()));
     Ok(Exploration {
-        command: command_line(),
+        command,
         registry: registry.clone(),
         problem,
         policies: suite.policies,

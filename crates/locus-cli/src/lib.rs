@@ -31,6 +31,7 @@ mod table;
 mod words;
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -48,27 +49,42 @@ const INTERRUPTED: u8 = 130;
 
 /// Runs the command that the process was called with, with the policies of `registry`.
 pub fn main(registry: &Registry) -> ExitCode {
-    let code = match Cli::parse().command {
-        Command::Bench(args) => bench::run(&args, registry),
+    ExitCode::from(run(std::env::args_os().collect(), registry))
+}
+
+/// Runs the command of these words, the first of which is its name, and returns its exit code. Catches Ctrl-C from then on.
+pub fn run(words: Vec<OsString>, registry: &Registry) -> u8 {
+    let command = match Cli::try_parse_from(&words) {
+        Ok(cli) => cli.command,
+        Err(error) => {
+            // Help goes to standard output and the rest to standard error; if that fails, nobody reads it.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(USAGE);
+        }
+    };
+    // Not all paths are Unicode.
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let code = match command {
+        Command::Bench(args) => bench::run(&args, words, registry),
         Command::Table(args) => table::run(&args, registry),
         Command::Report(args) => report::run(&args, registry),
         Command::Status(args) => status::run(&args),
-        Command::Explore(args) => explore::run(&args, registry),
+        Command::Explore(args) => explore::run(&args, words, registry),
         Command::Inspect(args) => inspect::run(&args),
         Command::Problems => listing::problems(),
         Command::Policies { ids } => listing::policies(&ids, registry),
         Command::Data(args) => data::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), binary_name(), &mut script);
+            clap_complete::generate(shell, &mut Cli::command(), binary_name(&words), &mut script);
             print(&String::from_utf8_lossy(&script)).map(|()| 0)
         }
     };
     match code {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(error) => {
             tell(&format!("error: {}", message(&error)));
-            ExitCode::from(if error.is::<output::CannotPrint>() { FAILED } else { USAGE })
+            if error.is::<output::CannotPrint>() { FAILED } else { USAGE }
         }
     }
 }
@@ -87,10 +103,8 @@ fn message(error: &anyhow::Error) -> String {
     words.join(": ")
 }
 
-/// What the process was called as; a binary with policies of its own has another name than ours.
-fn binary_name() -> String {
-    let path = std::env::args_os().next().map(std::path::PathBuf::from);
-    let name =
-        path.as_deref().and_then(std::path::Path::file_stem).map(|name| name.to_string_lossy().into_owned());
-    name.unwrap_or("locus".to_owned())
+/// What the command was called as; a binary with policies of its own has another name than ours.
+fn binary_name(words: &[String]) -> String {
+    let name = words.first().and_then(|path| std::path::Path::new(path).file_stem());
+    name.map_or("locus".to_owned(), |name| name.to_string_lossy().into_owned())
 }

@@ -28,7 +28,7 @@ pub(crate) fn problems() -> Result<u8> {
 pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
     let all = registry.policies();
     for id in ids {
-        let known: Vec<&str> = all.iter().map(|info| info.id).collect();
+        let known: Vec<&str> = all.iter().map(|info| info.id.as_str()).collect();
         let hint = did_you_mean(id, known.iter().copied());
         ensure!(
             known.contains(&id.as_str()),
@@ -37,7 +37,7 @@ pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
         );
     }
     let mut text = String::new();
-    for info in all.iter().filter(|info| ids.is_empty() || ids.iter().any(|id| id == info.id)) {
+    for info in all.iter().filter(|info| ids.is_empty() || ids.contains(&info.id)) {
         text.push_str(&describe(info));
         text.push('\n');
     }

@@ -19,9 +19,9 @@ fn main() {
         return;
     }
     println!("µs, fastest / median of {N_TIMED}; choose, snapshot, learn");
-    for id in Registry::standard().policies().iter().map(|info| info.id) {
+    for id in Registry::standard().policies().into_iter().map(|info| info.id) {
         for shape in SHAPES {
-            let [choose, snapshot, learn] = measure(id, shape);
+            let [choose, snapshot, learn] = measure(&id, shape);
             println!(
                 "{id:<20} C {:>3} A {}   {:>8.2} / {:>8.2}   {:>6.3} / {:>6.3}   {:>8.2} / {:>8.2}",
                 shape.n_features,

@@ -19,7 +19,8 @@ fn main() {
     }
     let only = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     let registry = Registry::standard();
-    let ids: Vec<&str> = registry.policies().iter().map(|info| info.id).collect();
+    let policies = registry.policies();
+    let ids: Vec<&str> = policies.iter().map(|info| info.id.as_str()).collect();
     let ids = ids.into_iter().filter(|id| only.as_deref().is_none_or(|only| only == *id));
     let ids: Vec<&str> = ids.collect();
     masks(&ids);

@@ -154,6 +154,14 @@ pub(crate) enum Kind {
         /// The settings that exist.
         known: String,
     },
+    /// Records cannot hold the name of a policy that the caller adds.
+    #[error("your policy cannot be called `{name}`: {problem}; give it another name")]
+    ExternalName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A setting has the wrong type or lies out of range.
     #[error("policy `{id}`: `{key}` is `{value}`, expected {expected}")]
     InvalidSetting {
@@ -326,6 +334,7 @@ impl Error {
                 | Kind::UnknownPreset { .. }
                 | Kind::UnknownKey { .. }
                 | Kind::InvalidSetting { .. }
+                | Kind::ExternalName { .. }
                 | Kind::Removed { .. }
         )
     }

@@ -63,7 +63,7 @@ fn a_policy_carries_on_in_a_new_process_without_a_trace() {
 
 fn saved(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/saved");
-    std::fs::read(folder.join(format!("format-1-{name}.locus"))).unwrap()
+    std::fs::read(folder.join(format!("{name}.locus"))).unwrap()
 }
 
 /// Files that earlier versions saved are kept and opened for ever, and mean what they meant. Those of `lin-pool` and `locus` name settings
@@ -71,11 +71,14 @@ fn saved(name: &str) -> Vec<u8> {
 #[test]
 fn files_of_earlier_formats_still_load() {
     for (name, actions) in [
-        ("lin-full-post", [2, 1, 3, 1, 2, 2, 1, 2]),
-        ("uniform", [2, 3, 3, 3, 3, 3, 0, 0]),
-        ("lin-pool", [3, 1, 3, 3, 2, 1, 3, 1]),
+        ("format-1-lin-full-post", [2, 1, 3, 1, 2, 2, 1, 2]),
+        ("format-1-uniform", [2, 3, 3, 3, 3, 3, 0, 0]),
+        ("format-1-lin-pool", [3, 1, 3, 3, 2, 1, 3, 1]),
+        ("format-2-lin-full-post", [2, 1, 3, 1, 2, 2, 1, 2]),
+        ("format-2-lin-pool", [3, 1, 3, 3, 2, 1, 3, 1]),
     ] {
         let mut policy = load(&saved(name)).unwrap();
+        assert_eq!(policy.next_round(), if name == "format-1-uniform" { 0 } else { 30 }, "{name}");
         assert_eq!(play(&mut *policy, 30..38), actions, "{name}");
     }
     // Nets round differently on other kinds of processors, so their actions are not compared.
@@ -84,7 +87,7 @@ fn files_of_earlier_formats_still_load() {
         ("neural-linear", "neural-linear[batch_size=8,hidden_layers=3,minibatches=2,train_every=10]"),
         ("lu-gauss", "lu-gauss[batch_size=8,decoder_layers=3,encoder_layers=3,latent_dim=2,minibatches=2]"),
     ] {
-        let mut policy = load(&saved(name)).unwrap();
+        let mut policy = load(&saved(&format!("format-1-{name}"))).unwrap();
         assert_eq!(policy.name(), text);
         assert_eq!(play(&mut *policy, 30..60).len(), 30);
     }
@@ -92,7 +95,7 @@ fn files_of_earlier_formats_still_load() {
 
 #[test]
 fn a_file_with_a_removed_preset_names_the_tag_that_has_it() {
-    let error = load(&saved("locus-removed")).err().unwrap();
+    let error = load(&saved("format-1-locus-removed")).err().unwrap();
     assert!(error.is_invalid_file() && error.is_removed());
     assert_eq!(
         error.to_string(),
@@ -106,9 +109,9 @@ fn a_file_with_a_removed_preset_names_the_tag_that_has_it() {
 fn save_for_later_versions() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/saved");
     std::fs::create_dir_all(&folder).unwrap();
-    for id in ["lin-full-post", "uniform"] {
+    for id in ["lin-full-post", "lin-pool"] {
         let mut policy = id.parse::<PolicySpec>().unwrap().build(SHAPE, Seed::new(1)).unwrap();
         play(&mut *policy, 0..30);
-        std::fs::write(folder.join(format!("format-1-{id}.locus")), policy.save()).unwrap();
+        std::fs::write(folder.join(format!("format-3-{id}.locus")), policy.save()).unwrap();
     }
 }

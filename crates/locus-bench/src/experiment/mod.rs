@@ -68,6 +68,32 @@ pub struct Experiment {
 pub type BuildPolicy<'a> =
     dyn Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync + 'a;
 
+/// Plays trials of external policies ([`PolicySpec::is_external`]) in another way than one after another in this process.
+///
+/// They run after all other trials. Without this, they run one after another: the libraries behind them may keep global state, such
+/// as a random generator, which two trials must not share.
+pub trait PlayExternal: Sync {
+    /// How many trials may run at the same time.
+    fn jobs(&self) -> usize;
+
+    /// Plays one trial. Stops early where `stop` is set, with [`Error::interrupted`].
+    fn play(&self, trial: &ExternalTrial<'_>, stop: &dyn Stop) -> Result<TrialResult, Error>;
+}
+
+/// A trial of an external policy.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct ExternalTrial<'a> {
+    /// The policy.
+    pub policy: &'a PolicySpec,
+    /// Its rounds.
+    pub sequence: &'a Sequence,
+    /// The seed of everything that the policy draws.
+    pub seed: Seed,
+    /// Whether decisions ask for their propensities.
+    pub propensities: bool,
+}
+
 /// The most trials of one run, of all policies on all problems together. Their list is kept in memory, where this many
 /// take a few hundred megabytes.
 const MAX_TRIALS: usize = 1_000_000;

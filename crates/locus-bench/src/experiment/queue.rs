@@ -44,11 +44,11 @@ impl Kind {
 }
 
 impl Queue {
-    /// Of `jobs`, whose trials are in ascending order for each policy and problem.
-    pub(super) fn new(jobs: &[Job], pace: Pace, threads: usize) -> Self {
+    /// Of those `jobs` that `is_in` selects; the trials of each policy and problem are in ascending order.
+    pub(super) fn new(jobs: &[Job], is_in: impl Fn(&Job) -> bool, pace: Pace, threads: usize) -> Self {
         let mut kinds: Vec<Kind> = Vec::new();
         let mut places = std::collections::HashMap::new();
-        for (index, job) in jobs.iter().enumerate() {
+        for (index, job) in jobs.iter().enumerate().filter(|(_, job)| is_in(job)) {
             let place = *places.entry((job.policy, job.problem)).or_insert_with(|| {
                 let (policy, problem, is_uniform) = (job.policy, job.problem, job.id.policy == UNIFORM);
                 kinds.push(Kind { policy, problem, is_uniform, waiting: VecDeque::new() });
@@ -116,7 +116,7 @@ mod tests {
     /// Carries the jobs out on `threads` threads; a trial of policy p on problem q takes `seconds(p, q)`, which the queue
     /// learns when it ends.
     fn simulate(jobs: &[Job], pace: Pace, threads: usize, seconds: &dyn Fn(&Job) -> f64) -> Simulated {
-        let mut queue = Queue::new(jobs, pace, threads);
+        let mut queue = Queue::new(jobs, |_| true, pace, threads);
         let mut order = Vec::new();
         // When each thread is free, and the job that it then has ended.
         let mut free: Vec<(f64, Option<usize>)> = vec![(0.0, None); threads];

@@ -11,7 +11,7 @@ use super::plan::{Job, Prepared};
 use super::progress::Watch;
 use super::queue::Queue;
 use super::sequences::Sequences;
-use super::{BuildPolicy, Experiment, Progress, Warning};
+use super::{BuildPolicy, Experiment, ExternalTrial, PlayExternal, Progress, Warning};
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::record::{Folder, Measured, TrialRow};
@@ -45,10 +45,30 @@ impl Experiment {
         self.run_with(&PolicySpec::build, progress, stop)
     }
 
+    /// The same, and `external` plays the trials of external policies.
+    pub fn run_external(
+        &self,
+        external: &dyn PlayExternal,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<RunOutcome, Error> {
+        self.run_by(&PolicySpec::build, Some(external), progress, stop)
+    }
+
     /// The same with policies that come from elsewhere.
     pub fn run_with(
         &self,
         build: &BuildPolicy<'_>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<RunOutcome, Error> {
+        self.run_by(build, None, progress, stop)
+    }
+
+    fn run_by(
+        &self,
+        build: &BuildPolicy<'_>,
+        external: Option<&dyn PlayExternal>,
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<RunOutcome, Error> {
@@ -59,21 +79,28 @@ impl Experiment {
         progress.planned(&plan);
         let crew = Crew {
             experiment: self,
-            sequences: Sequences::new(&jobs),
-            queue: Mutex::new(Queue::new(&jobs, plan.standing.pace().clone(), self.jobs)),
             jobs,
             policies,
             build,
+            external,
             progress,
             folder,
             halt: Halt { asked: stop, broken: AtomicBool::new(false) },
             tally: Mutex::default(),
         };
-        thread::scope(|scope| {
-            for _ in 0..self.jobs.min(crew.jobs.len()) {
-                scope.spawn(|| crew.work());
-            }
-        });
+        // External policies run last, so that they do not compete with the others for cores.
+        for (is_external, threads) in [(false, self.jobs), (true, external.map_or(1, PlayExternal::jobs))] {
+            let is_in = |job: &Job| crew.policies[job.policy].is_external() == is_external;
+            let phase = Phase {
+                sequences: Sequences::new(crew.jobs.iter().filter(|job| is_in(job))),
+                queue: Mutex::new(Queue::new(&crew.jobs, is_in, plan.standing.pace().clone(), threads)),
+            };
+            thread::scope(|scope| {
+                for _ in 0..threads.min(crew.jobs.iter().filter(|job| is_in(job)).count()) {
+                    scope.spawn(|| crew.work(&phase));
+                }
+            });
+        }
         let Tally { ran, failed, discarded, broken } = std::mem::take(&mut *crew.tally());
         if let Some(error) = broken {
             return Err(error);
@@ -93,11 +120,22 @@ struct Crew<'a> {
     build: &'a BuildPolicy<'a>,
     progress: &'a dyn Progress,
     folder: Folder,
+    external: Option<&'a dyn PlayExternal>,
+    halt: Halt<'a>,
+    tally: Mutex<Tally>,
+}
+
+/// The trials that run at the same time: those of our own policies, or those of external ones.
+struct Phase {
     sequences: Sequences,
     /// The jobs that nobody has taken.
     queue: Mutex<Queue>,
-    halt: Halt<'a>,
-    tally: Mutex<Tally>,
+}
+
+impl Phase {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Default)]
@@ -122,12 +160,12 @@ impl Stop for Halt<'_> {
 }
 
 impl Crew<'_> {
-    fn work(&self) {
+    fn work(&self, phase: &Phase) {
         while !self.halt.is_set()
-            && let Some(job) = self.next_job()
+            && let Some(job) = self.next_job(phase)
         {
             self.progress.started(&job.id);
-            let result = match without_panic(|| self.run_job(job)) {
+            let result = match without_panic(|| self.run_job(job, phase)) {
                 Err(error) if error.is_interrupted() => {
                     self.tally().discarded += 1;
                     return;
@@ -147,7 +185,7 @@ impl Crew<'_> {
                 return;
             }
             if let Ok(measured) = &row.outcome {
-                self.queue().measure(job, measured.seconds());
+                phase.queue().measure(job, measured.seconds());
             }
             self.progress.finished(&row);
             let mut tally = self.tally();
@@ -159,29 +197,31 @@ impl Crew<'_> {
     }
 
     /// A function of its own, so that the queue is not held while the job runs.
-    fn next_job(&self) -> Option<&Job> {
-        let index = self.queue().take()?;
+    fn next_job(&self, phase: &Phase) -> Option<&Job> {
+        let index = phase.queue().take()?;
         self.jobs.get(index)
     }
 
-    fn run_job(&self, job: &Job) -> Result<TrialResult, Error> {
+    fn run_job(&self, job: &Job, phase: &Phase) -> Result<TrialResult, Error> {
         let Experiment { problems, steps, seed, .. } = self.experiment;
         let problem = &problems[job.problem].problem;
-        let slot = self.sequences.take(job);
+        let slot = phase.sequences.take(job);
         let sequence = slot
             .get_or_init(|| {
                 problem.sequence(*steps, job.id.sequence_seed(*seed)).map_err(|error| error.to_string())
             })
             .as_ref()
             .map_err(|problem| ErrorKind::InvalidExperiment { problem: problem.clone() })?;
-        let mut policy = (self.build)(&self.policies[job.policy], problem.shape(), job.id.policy_seed(*seed))
+        let (spec, policy_seed) = (&self.policies[job.policy], job.id.policy_seed(*seed));
+        if let Some(external) = self.external.filter(|_| spec.is_external()) {
+            let propensities = self.experiment.propensities;
+            let trial = ExternalTrial { policy: spec, sequence, seed: policy_seed, propensities };
+            return external.play(&trial, &self.halt);
+        }
+        let mut policy = (self.build)(spec, problem.shape(), policy_seed)
             .map_err(|cause| ErrorKind::PolicyFailed { round: 0, cause })?;
         let mut watch = Watch::new(self.progress, &job.id);
         self.experiment.play(sequence, &mut *policy, &mut watch, &self.halt)
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tally(&self) -> MutexGuard<'_, Tally> {

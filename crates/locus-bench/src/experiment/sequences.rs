@@ -17,7 +17,7 @@ pub(super) struct Sequences {
 }
 
 impl Sequences {
-    pub(super) fn new(jobs: &[Job]) -> Self {
+    pub(super) fn new<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> Self {
         let mut slots: HashMap<Key, (Slot, usize)> = HashMap::new();
         for job in jobs {
             slots.entry((job.problem, job.id.trial)).or_default().1 += 1;

@@ -83,6 +83,14 @@ impl Policy for Watched<'_> {
         self.policy.last_round()
     }
 
+    fn next_round(&self) -> u64 {
+        self.policy.next_round()
+    }
+
+    fn set_next_round(&mut self, round: u64) {
+        self.policy.set_next_round(round);
+    }
+
     fn snapshot(&self) -> Arc<dyn Choose> {
         self.policy.snapshot()
     }

@@ -30,8 +30,8 @@ use crate::Error;
 use crate::error::ErrorKind;
 
 pub use own::{
-    Column, CsvOptions, Inspected, MissingValues, Reason, RoundsSummary, Schema, Usage, inspect_csv,
-    inspect_npz, is_npz, load_csv, load_npz, parse_delimiter,
+    Column, CsvOptions, Inspected, MissingValues, Reason, RoundsSummary, Schema, Usage, from_labels,
+    from_rounds, inspect_csv, inspect_npz, is_npz, load_csv, load_npz, parse_delimiter,
 };
 pub use registry::{FileUsed, INFOS, Loaded, ProblemInfo, info, is_available, load};
 pub use sequence::{Round, Sequence};

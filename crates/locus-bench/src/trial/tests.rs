@@ -160,6 +160,14 @@ impl Policy for Recorder {
         unimplemented!("no trial asks for it")
     }
 
+    fn next_round(&self) -> u64 {
+        unimplemented!("no trial asks for it")
+    }
+
+    fn set_next_round(&mut self, _: u64) {
+        unimplemented!("no trial asks for it")
+    }
+
     fn snapshot(&self) -> Arc<dyn Choose> {
         unimplemented!("no trial asks for it")
     }

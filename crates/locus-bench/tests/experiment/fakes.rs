@@ -126,6 +126,14 @@ impl Policy for Fake {
         unimplemented!("no trial asks for it")
     }
 
+    fn next_round(&self) -> u64 {
+        unimplemented!("no trial asks for it")
+    }
+
+    fn set_next_round(&mut self, _: u64) {
+        unimplemented!("no trial asks for it")
+    }
+
     fn snapshot(&self) -> Arc<dyn Choose> {
         unimplemented!("no trial asks for it")
     }

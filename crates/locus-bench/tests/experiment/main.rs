@@ -3,6 +3,7 @@
 
 mod added;
 mod chance;
+mod external;
 mod failures;
 mod fakes;
 mod propensities;

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use super::*;
+use crate::registry::save::FORMAT;
 use crate::{PolicySpec, Propensity, Registry, Rng, Seed};
 use requests::{
     allowed_actions_are_obeyed_and_all_of_them_change_nothing, batches_decide_as_single_requests_do,
@@ -111,7 +112,7 @@ fn body_of(file: &[u8]) -> &[u8] {
 /// An envelope with the right length and checksum.
 fn sealed(body: &[u8]) -> Vec<u8> {
     let mut file = b"LOCUSPOL".to_vec();
-    file.extend_from_slice(&2_u32.to_le_bytes());
+    file.extend_from_slice(&FORMAT.to_le_bytes());
     file.extend_from_slice(&(body.len() as u64).to_le_bytes());
     file.extend_from_slice(body);
     let checksum = crc32fast::hash(&file);
@@ -210,9 +211,10 @@ fn damaged_and_future_files_are_errors(subject: &Subject<'_>) {
     longer.push(0);
     assert!(subject.registry.load(&longer).is_err(), "{spec}");
     let mut future = file.clone();
-    future[8] = 3;
+    future[8..12].copy_from_slice(&(FORMAT + 1).to_le_bytes());
     let message = subject.registry.load(&future).err().unwrap().to_string();
-    assert!(message.contains("format 3") && message.contains("newer version"), "{message}");
+    let format = format!("format {}", FORMAT + 1);
+    assert!(message.contains(&format) && message.contains("newer version"), "{message}");
 }
 
 fn bad_input_is_an_error_and_changes_nothing(subject: &Subject<'_>) {

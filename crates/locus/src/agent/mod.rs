@@ -122,6 +122,15 @@ pub trait Policy: Choose {
     /// The highest round among the outcomes learned; `None` if there is none, or if an earlier version saved the policy without it.
     fn last_round(&self) -> Option<u64>;
 
+    /// The first round that is still free: above every round learned, and at least what [`Policy::set_next_round`] set.
+    ///
+    /// Saved with the policy. Use it to number decisions after a restart.
+    fn next_round(&self) -> u64;
+
+    /// Stores the caller's counter of decisions, to be saved with the policy. Decisions do not depend on it; a counter
+    /// below [`Policy::next_round`] changes nothing.
+    fn set_next_round(&mut self, round: u64);
+
     /// A frozen copy of what [`Choose::choose`] needs, which decides while this policy learns.
     ///
     /// Costs well under a microsecond. The next [`Policy::learn`] then copies the part that it changes: one action's posterior in a linear

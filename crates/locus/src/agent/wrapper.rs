@@ -22,6 +22,8 @@ pub(crate) struct Agent<L: Learner> {
     training: Option<(Training, Replay)>,
     n_observed: u64,
     last_round: LastRound,
+    /// What the caller set; the highest round learned may be above it.
+    next_round: u64,
     pulls: Arc<Pulls>,
 }
 
@@ -97,7 +99,15 @@ impl<L: Learner> Agent<L> {
         let pulls = Arc::new(Pulls(vec![0.0; identity.shape.n_actions]));
         let name = identity.spec.to_string();
         let frame = Arc::new(Frame { identity, name, plan });
-        Ok(Self { frame, learner, training, n_observed: 0, last_round: LastRound::None, pulls })
+        Ok(Self {
+            frame,
+            learner,
+            training,
+            n_observed: 0,
+            last_round: LastRound::None,
+            next_round: 0,
+            pulls,
+        })
     }
 
     /// The learner, to look into.
@@ -126,9 +136,13 @@ impl<L: Learner> Agent<L> {
         let n_observed = if body.format() == 1 && body.remaining() == 0 { 0 } else { body.u64()? };
         // Without counts the rounds alone end the initial pulls, as they did when format 1 was written.
         let mut last_round = if n_observed == 0 { LastRound::None } else { LastRound::Unknown };
+        let mut next_round = 0;
         let mut pulls = Vec::new();
         if body.format() > 1 {
             last_round = LastRound::decode(body)?;
+            if body.format() > 2 {
+                next_round = body.u64()?;
+            }
             if body.remaining() / size_of::<f64>() < shape.n_actions {
                 return Err(body.damaged("its counts of actions are cut short"));
             }
@@ -147,7 +161,8 @@ impl<L: Learner> Agent<L> {
         pulls.resize(shape.n_actions, 0.0);
         let name = identity.spec.to_string();
         let frame = Arc::new(Frame { identity, name, plan });
-        Ok(Self { frame, learner, training, n_observed, last_round, pulls: Arc::new(Pulls(pulls)) })
+        let pulls = Arc::new(Pulls(pulls));
+        Ok(Self { frame, learner, training, n_observed, last_round, next_round, pulls })
     }
 
     /// Fails unless this policy can learn from an outcome.
@@ -622,6 +637,20 @@ impl<L: Learner> Policy for Agent<L> {
         }
     }
 
+    fn next_round(&self) -> u64 {
+        let learned = match self.last_round {
+            LastRound::None => 0,
+            LastRound::Known(round) => round.saturating_add(1),
+            // Whoever counts decisions has counted at least those that were learned.
+            LastRound::Unknown => self.n_observed,
+        };
+        learned.max(self.next_round)
+    }
+
+    fn set_next_round(&mut self, round: u64) {
+        self.next_round = self.next_round.max(round);
+    }
+
     fn snapshot(&self) -> Arc<dyn Choose> {
         let (frame, pulls) = (Arc::clone(&self.frame), Arc::clone(&self.pulls));
         Arc::new(Snapshot { frame, decider: self.learner.decider().clone(), pulls })
@@ -631,6 +660,7 @@ impl<L: Learner> Policy for Agent<L> {
         let mut body = begin_save(&self.frame.identity);
         body.u64(self.n_observed);
         self.last_round.encode(&mut body);
+        body.u64(self.next_round);
         body.f64s(&self.pulls.0);
         self.learner.encode(&mut body);
         if let Some((_, replay)) = &self.training {

@@ -228,11 +228,16 @@ fn texts(config: &impl Config) -> Vec<(&'static str, String)> {
 
 /// A policy in a registry, whatever the type of its settings.
 pub(crate) trait Entry: Send + Sync {
-    fn id(&self) -> &'static str;
+    fn id(&self) -> &str;
 
     fn default_preset(&self) -> &'static str;
 
-    fn version(&self) -> Option<&'static str>;
+    fn version(&self) -> Option<&str>;
+
+    /// Whether the caller builds it.
+    fn is_external(&self) -> bool {
+        false
+    }
 
     fn info(&self) -> PolicyInfo;
 
@@ -245,7 +250,7 @@ pub(crate) trait Entry: Send + Sync {
 }
 
 impl<C: Config> Entry for Definition<C> {
-    fn id(&self) -> &'static str {
+    fn id(&self) -> &str {
         self.id
     }
 
@@ -253,7 +258,7 @@ impl<C: Config> Entry for Definition<C> {
         self.presets[0].0
     }
 
-    fn version(&self) -> Option<&'static str> {
+    fn version(&self) -> Option<&str> {
         self.version
     }
 
@@ -274,7 +279,7 @@ impl<C: Config> Entry for Definition<C> {
             }
         }
         let presets = self.presets.iter().map(|(name, _)| *name).collect();
-        PolicyInfo { id: self.id, summary: self.summary, presets, settings }
+        PolicyInfo { id: self.id.to_owned(), summary: self.summary.to_owned(), presets, settings }
     }
 
     fn resolve(self: Arc<Self>, text: &PolicyText<'_>, is_recorded: bool) -> Result<PolicySpec, Error> {
@@ -300,9 +305,9 @@ impl<C: Config> Entry for Definition<C> {
 #[non_exhaustive]
 pub struct PolicyInfo {
     /// Its name in `id[@preset][key=value,…]`.
-    pub id: &'static str,
+    pub id: String,
     /// What it does, in a sentence.
-    pub summary: &'static str,
+    pub summary: String,
     /// Its presets; the first is the default.
     pub presets: Vec<&'static str>,
     /// Its settings.

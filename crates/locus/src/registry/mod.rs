@@ -4,6 +4,7 @@
 //! every policy of this crate; [`Registry::with`] adds those of others, with the same rights.
 
 mod definition;
+mod external;
 mod hint;
 pub(crate) mod save;
 pub(crate) mod settings;
@@ -17,6 +18,7 @@ use crate::agent::Policy;
 use crate::error::Kind;
 use crate::model;
 use crate::{Error, PolicySpec, Seed, Shape};
+use external::External;
 use save::Encoder;
 use settings::Config;
 use spec::PolicyText;
@@ -61,6 +63,25 @@ impl Registry {
         assert!(self.entries.iter().all(|entry| entry.id() != id), "a policy is called `{id}` already");
         self.entries.push(Arc::new(definition));
         self
+    }
+
+    /// The same policies and one that the caller builds, listed last: a [`Policy`] that is not made of a learner, such as one of
+    /// another language. It has no settings and cannot be loaded; `version` is recorded with its trials.
+    ///
+    /// Fails if its name is taken, or has other characters than letters, digits and `-_.`.
+    pub fn with_external(
+        mut self,
+        name: &str,
+        version: Option<&str>,
+        build: impl Fn(Shape, Seed) -> Result<Box<dyn Policy>, Error> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let entry = External::new(name, version, Box::new(build))?;
+        if self.entries.iter().any(|entry| entry.id() == name) {
+            let problem = "a policy has this name already".to_owned();
+            return Err(Kind::ExternalName { name: name.to_owned(), problem }.into());
+        }
+        self.entries.push(Arc::new(entry));
+        Ok(self)
     }
 
     /// Every policy with its presets and settings, in the order in which they are listed.
@@ -206,7 +227,7 @@ mod tests {
     fn every_policy_of_ours_could_be_added_by_another_crate() {
         // What `with` checks of others holds for ours, too: presets in range, no key twice, names that can be written.
         for info in Registry::standard().policies() {
-            assert!(is_name(info.id, b"-"), "{}", info.id);
+            assert!(is_name(&info.id, b"-"), "{}", info.id);
             for preset in &info.presets {
                 let spec = STANDARD.parse(&format!("{}@{preset}", info.id)).unwrap();
                 assert_eq!(STANDARD.parse(&spec.full()).unwrap(), spec);

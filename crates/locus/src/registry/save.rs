@@ -18,8 +18,8 @@ use crate::{Error, Shape};
 const MAGIC: &[u8; 8] = b"LOCUSPOL";
 /// The newest format, and the one that is written.
 ///
-/// Format 1 did not hold how often each action was observed, the highest round, and weights.
-const FORMAT: u32 = 2;
+/// Format 1 did not hold how often each action was observed, the highest round, and weights; format 2 did not hold the next round.
+pub(crate) const FORMAT: u32 = 3;
 /// Bytes before the body.
 const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the body.

@@ -48,7 +48,7 @@ struct Setting {
 
 impl PolicySpec {
     /// The id, without preset and settings.
-    pub fn id(&self) -> &'static str {
+    pub fn id(&self) -> &str {
         self.entry.id()
     }
 
@@ -67,6 +67,11 @@ impl PolicySpec {
     pub fn build(&self, shape: Shape, seed: Seed) -> Result<Box<dyn Policy>, Error> {
         shape.check()?;
         self.entry.build(self, shape, seed)
+    }
+
+    /// Whether the caller builds it: see [`Registry::with_external`](crate::Registry::with_external).
+    pub fn is_external(&self) -> bool {
+        self.entry.is_external()
     }
 
     /// What computes it, for records: [`BUILD`](crate::BUILD), and for a policy of another crate its own version.

@@ -81,7 +81,7 @@ impl Codes {
 }
 
 /// Collects a text column cell by cell; codes are in order of appearance until the end.
-pub(super) struct CategoryBuilder {
+pub(crate) struct CategoryBuilder {
     codes: Codes,
     code_of: HashMap<Vec<u8>, u32>,
     /// The codes of cells of one byte, which spare most look-ups of a file like the census.
@@ -89,12 +89,12 @@ pub(super) struct CategoryBuilder {
 }
 
 impl CategoryBuilder {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { codes: Codes::U8(Vec::new()), code_of: HashMap::new(), code_of_byte: Box::new([None; 256]) }
     }
 
     /// Adds the cell of the next row.
-    pub(super) fn push(&mut self, cell: &[u8]) {
+    pub(crate) fn push(&mut self, cell: &[u8]) {
         if let &[byte] = cell
             && let Some(code) = self.code_of_byte[usize::from(byte)]
         {
@@ -116,7 +116,7 @@ impl CategoryBuilder {
     }
 
     /// Sorts the categories and gives every row the code of this order.
-    pub(super) fn finish(mut self, file: &str) -> Result<CategoryColumn, Error> {
+    pub(crate) fn finish(mut self, file: &str) -> Result<CategoryColumn, Error> {
         let mut categories = Vec::with_capacity(self.code_of.len());
         for (text, code) in self.code_of {
             let text = String::from_utf8(text).map_err(|_| ErrorKind::InvalidFile {

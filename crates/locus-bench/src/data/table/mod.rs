@@ -10,7 +10,7 @@ mod profile;
 mod reader;
 mod records;
 
-pub(crate) use categories::CategoryColumn;
+pub(crate) use categories::{CategoryBuilder, CategoryColumn};
 pub(crate) use numbers::NumberColumn;
 pub(crate) use profile::Profile;
 pub(crate) use reader::TableReader;

@@ -14,7 +14,7 @@ enum Numbers {
 }
 
 impl NumberColumn {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { numbers: Numbers::F32(Vec::new()) }
     }
 
@@ -36,7 +36,7 @@ impl NumberColumn {
     }
 
     /// Adds the number of the next row.
-    pub(super) fn push(&mut self, number: f64) {
+    pub(crate) fn push(&mut self, number: f64) {
         if let Numbers::F32(numbers) = &mut self.numbers {
             let narrow = number as f32;
             if f64::from(narrow) == number {

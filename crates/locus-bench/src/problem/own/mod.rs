@@ -1,5 +1,6 @@
 //! Problems made of anybody's own data: a labelled table, or rounds whose rewards are all known.
 
+mod arrays;
 mod csv;
 mod npz;
 mod options;
@@ -14,6 +15,7 @@ use crate::Error;
 use crate::data::Fingerprint;
 use crate::error::ErrorKind;
 
+pub use arrays::{from_labels, from_rounds};
 pub use csv::{Inspected, inspect_csv, load_csv};
 pub use npz::{RoundsSummary, inspect_npz, is_npz, load_npz};
 pub use options::{CsvOptions, parse_delimiter};
@@ -23,10 +25,15 @@ pub use schema::{Column, MissingValues, Reason, Schema, Usage};
 /// would stand beside those of other data, and records could be confused.
 fn name(path: &Path) -> Result<String, Error> {
     let name = stem(path);
-    match INFOS.iter().any(|info| info.id == name) {
+    match is_built_in(&name) {
         true => Err(ErrorKind::NameTaken { file: path.display().to_string(), name }.into()),
         false => Ok(name),
     }
+}
+
+/// Whether a built-in problem has this name.
+fn is_built_in(name: &str) -> bool {
+    INFOS.iter().any(|info| info.id == name)
 }
 
 /// The name of the file without folder, compression and extension.

@@ -14,9 +14,9 @@ use crate::data::npz::Npz;
 use crate::error::ErrorKind;
 use crate::problem::{Loaded, Problem, Sequence, check_steps};
 
-struct OwnRounds {
-    name: String,
-    rounds: Sequence,
+pub(super) struct OwnRounds {
+    pub(super) name: String,
+    pub(super) rounds: Sequence,
 }
 
 /// Makes a problem of an `.npz` archive with the arrays `contexts` `[T, C]`, `rewards` `[T, A]`, of floats or integers, and, if there is
@@ -77,10 +77,22 @@ pub fn is_npz(path: &Path) -> bool {
 /// What every error about `optimal` explains.
 const OPTIMAL: &str = "`optimal` is the best expected reward of each round, not the index of the best action; save those rewards as floats, or leave `optimal` out to measure regret against the best reward of each round";
 
-struct Read {
-    rounds: Sequence,
+pub(super) struct Read {
+    pub(super) rounds: Sequence,
     has_optimal: bool,
-    notes: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Arrays that are not checked yet.
+pub(super) struct Rounds {
+    pub(super) n_rounds: usize,
+    pub(super) shape: Shape,
+    /// [T, C]
+    pub(super) contexts: Vec<f32>,
+    /// [T, A]
+    pub(super) rewards: Vec<f64>,
+    /// `[T]`
+    pub(super) optimal: Option<Vec<f64>>,
 }
 
 fn read(path: &Path) -> Result<Read, Error> {
@@ -107,11 +119,6 @@ fn read(path: &Path) -> Result<Read, Error> {
         }
     };
     let shape = Shape::new(n_features, n_actions);
-    if n_rounds == 0 || n_features == 0 || n_actions == 0 {
-        return Err(invalid(format!(
-            "found {n_rounds} rounds with {n_features} features and {n_actions} actions, expected at least one of each"
-        )));
-    }
     let contexts = contexts.into_f32();
     let rewards = rewards.into_f64();
     let optimal = match npz.array_and_class("optimal")? {
@@ -127,6 +134,30 @@ fn read(path: &Path) -> Result<Read, Error> {
         Some((optimal, false)) => Some(optimal.into_f64()),
         None => None,
     };
+    checked(&file, Rounds { n_rounds, shape, contexts, rewards, optimal })
+}
+
+/// Fails unless the arrays of `source`, a file or a problem, can be the rounds of a trial.
+pub(super) fn checked(source: &str, rounds: Rounds) -> Result<Read, Error> {
+    let Rounds { n_rounds, shape, contexts, rewards, optimal } = rounds;
+    let Shape { n_features, n_actions, .. } = shape;
+    let invalid = |problem| Error::from(ErrorKind::InvalidFile { file: source.to_owned(), problem });
+    if n_rounds == 0 || n_features == 0 || n_actions == 0 {
+        return Err(invalid(format!(
+            "found {n_rounds} rounds with {n_features} features and {n_actions} actions, expected at least one of each"
+        )));
+    }
+    for (array, found, expected) in [
+        ("contexts", Some(contexts.len()), n_rounds.checked_mul(n_features)),
+        ("rewards", Some(rewards.len()), n_rounds.checked_mul(n_actions)),
+        ("optimal", optimal.as_ref().map(Vec::len), Some(n_rounds)),
+    ] {
+        if let Some(found) = found.filter(|found| Some(*found) != expected) {
+            return Err(invalid(format!(
+                "`{array}` has {found} numbers, which do not make {n_rounds} rounds"
+            )));
+        }
+    }
     let has_optimal = optimal.is_some();
     let best_rewards = optimal.unwrap_or_else(|| rewards.chunks_exact(n_actions).map(best).collect());
     let non_finite = |array: &str, index: Option<usize>, width: usize| match index {
@@ -150,7 +181,7 @@ fn read(path: &Path) -> Result<Read, Error> {
     let mut notes = Vec::new();
     if has_optimal {
         let note = check_optimal(&best_rewards, &rewards, n_actions).map_err(invalid)?;
-        notes.extend(note.map(|note| format!("{file}: {note}")));
+        notes.extend(note.map(|note| format!("{source}: {note}")));
     }
     let rounds = Sequence::new(shape, contexts, rewards, best_rewards)?;
     Ok(Read { rounds, has_optimal, notes })

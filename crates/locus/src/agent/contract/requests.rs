@@ -214,16 +214,19 @@ pub(super) fn batches_decide_as_single_requests_do(subject: &Subject<'_>) {
 pub(super) fn counts_of_what_was_learned_are_kept(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let mut policy = subject.build(1);
-    assert_eq!((policy.n_observed(), policy.last_round()), (0, None), "{spec}");
+    assert_eq!((policy.n_observed(), policy.last_round(), policy.next_round()), (0, None, 0), "{spec}");
     let context = round(0).0;
     for (number, action) in [(7, 0), (3, 1), (5, 2)] {
         policy.learn(Outcome::new(number, &context, action, 1.0)).unwrap();
     }
     let outcomes = [(2, 0), (1, 1)].map(|(number, action)| Outcome::new(number, &context, action, 0.5));
     policy.learn_many(&outcomes).unwrap();
-    assert_eq!((policy.n_observed(), policy.last_round()), (5, Some(7)), "{spec}");
+    assert_eq!((policy.n_observed(), policy.last_round(), policy.next_round()), (5, Some(7), 8), "{spec}");
+    policy.set_next_round(12);
+    policy.set_next_round(9);
     let loaded = subject.registry.load(&policy.save()).unwrap();
     assert_eq!((loaded.n_observed(), loaded.last_round()), (5, Some(7)), "{spec}: saved and loaded");
+    assert_eq!((policy.next_round(), loaded.next_round()), (12, 12), "{spec}: the caller's counter");
     let before = policy.save();
     let bad = [outcomes[0], Outcome::new(9, &context, 3, 1.0)];
     let error = policy.learn_many(&bad).unwrap_err();
