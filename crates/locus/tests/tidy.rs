@@ -166,20 +166,52 @@ fn anchors(text: &str) -> Vec<String> {
     headings.map(anchor).collect()
 }
 
+/// All Markdown pages below `docs`, as paths from the root.
+fn pages(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root().join(folder)).expect("a folder of documents") {
+        let name = entry.expect("a document").file_name().into_string().expect("a plain name");
+        let path = format!("{folder}/{name}");
+        if root().join(&path).is_dir() {
+            found.extend(pages(&path));
+        } else if name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The relative links of a page.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let all = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    all.filter(|link| !link.starts_with("http"))
+}
+
+#[test]
+fn the_index_leads_to_every_page() {
+    let linked = |index: &str| -> HashSet<PathBuf> {
+        let folder = root().join(index).parent().expect("a folder").to_owned();
+        let text = read(index);
+        let paths = links(&text).filter_map(|link| link.split('#').next());
+        paths.filter_map(|path| folder.join(path).canonicalize().ok()).collect()
+    };
+    // The index lists the pages, `results.md` the pages of its experiments.
+    let (index, results) = (linked("docs/README.md"), linked("docs/results.md"));
+    let pages = pages("docs");
+    assert!(pages.len() >= 20, "only {pages:?}");
+    for page in pages.iter().filter(|page| *page != "docs/README.md") {
+        let path = root().join(page).canonicalize().expect("a page");
+        assert!(index.contains(&path) || results.contains(&path), "docs/README.md does not link to {page}");
+    }
+}
+
 #[test]
 fn every_relative_link_leads_somewhere() {
-    let docs = std::fs::read_dir(root().join("docs")).expect("the documents").filter_map(|entry| {
-        let name = entry.expect("a document").file_name().into_string().expect("a plain name");
-        name.ends_with(".md").then(|| format!("docs/{name}"))
-    });
-    let pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned);
-    for document in pages.into_iter().chain(docs) {
+    let others = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/peers/README.md"];
+    for document in others.map(str::to_owned).into_iter().chain(pages("docs")) {
         let text = read(&document);
         let folder = root().join(&document).parent().expect("a folder").to_owned();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            if link.starts_with("http") {
-                continue;
-            }
+        for link in links(&text) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
             let target = if path.is_empty() { root().join(&document) } else { folder.join(path) };
             assert!(target.exists(), "{document} links to {link}, which does not exist");
