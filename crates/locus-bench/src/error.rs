@@ -47,6 +47,17 @@ impl Error {
         }
     }
 
+    /// A data file, or the folder of data files, is missing.
+    pub fn is_missing_file(&self) -> bool {
+        match self.kind() {
+            ErrorKind::NoDataFolder { .. }
+            | ErrorKind::FolderNotFound { .. }
+            | ErrorKind::FileNotFound { .. } => true,
+            ErrorKind::UnreadableFile { cause, .. } => cause.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     /// A data file was found, but its content is damaged or not as expected.
     pub fn is_invalid_data(&self) -> bool {
         match self.kind() {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use locus::{Choice, Choose, FitReport, Outcome, Policy, Request, Shape};
+use locus::{Choice, Choose, FitReport, Outcome, Policy, Request, Seed, Shape};
 
 /// What is done at a look: the number of outcomes that were learned so far, and the policy.
 pub(super) type Look<'a> = dyn FnMut(usize, &dyn Choose) -> Result<(), locus::Error> + Send + Sync + 'a;
@@ -73,6 +73,10 @@ impl Policy for Watched<'_> {
             (self.look)(self.n_learned, &*self.policy)?;
         }
         Ok(report)
+    }
+
+    fn seed(&self) -> Seed {
+        self.policy.seed()
     }
 
     fn n_observed(&self) -> u64 {

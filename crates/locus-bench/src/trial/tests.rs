@@ -152,6 +152,10 @@ impl Policy for Recorder {
         unimplemented!("no trial asks for it")
     }
 
+    fn seed(&self) -> Seed {
+        unimplemented!("no trial asks for it")
+    }
+
     fn n_observed(&self) -> u64 {
         unimplemented!("no trial asks for it")
     }

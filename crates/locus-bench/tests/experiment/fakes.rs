@@ -118,6 +118,10 @@ impl Policy for Fake {
         unimplemented!("no trial asks for it")
     }
 
+    fn seed(&self) -> Seed {
+        unimplemented!("no trial asks for it")
+    }
+
     fn n_observed(&self) -> u64 {
         unimplemented!("no trial asks for it")
     }

@@ -17,7 +17,7 @@ mod wrapper;
 use std::sync::Arc;
 
 use crate::error::Kind;
-use crate::{Choice, Error, Outcome, Request, Shape};
+use crate::{Choice, Error, Outcome, Request, Seed, Shape};
 
 pub(crate) use learner::check_reward;
 #[cfg(any(test, feature = "contract"))]
@@ -115,6 +115,9 @@ pub trait Policy: Choose {
     ///
     /// If one outcome is invalid, nothing is learned and [`Error::index`] says which.
     fn learn_many(&mut self, outcomes: &[Outcome<'_>]) -> Result<FitReport, Error>;
+
+    /// The seed that it was built with.
+    fn seed(&self) -> Seed;
 
     /// How many outcomes were learned.
     fn n_observed(&self) -> u64;

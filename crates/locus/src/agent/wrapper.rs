@@ -12,7 +12,7 @@ use crate::error::Kind;
 use crate::registry::save::{self, Decoder, Encoder};
 use crate::registry::settings::InitialOrder;
 use crate::registry::{Identity, begin_save};
-use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Shape};
+use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Seed, Shape};
 
 /// A policy that decides and learns by a [`Learner`].
 #[derive(Clone)]
@@ -624,6 +624,10 @@ impl<L: Learner> Policy for Agent<L> {
             Some(last) if is_due => self.train(last.round),
             _ => Ok(FitReport::default()),
         }
+    }
+
+    fn seed(&self) -> Seed {
+        self.frame.identity.seed
     }
 
     fn n_observed(&self) -> u64 {

@@ -1,0 +1,176 @@
+"""Running the benchmark."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core, _progress
+from ._policy import BasePolicy
+from ._problem import Problem
+from ._run import Run
+from ._worker import Pool
+
+
+class PythonPolicy(Protocol):
+    """What a policy of your own has to do."""
+
+    def choose(self, round: int, context: npt.NDArray[np.float32], /) -> int | tuple[int, float | None]:
+        """The action for a context, or the action and the probability with which it was chosen."""
+
+    def learn(self, round: int, context: npt.NDArray[np.float32], action: int, reward: float, /) -> object:
+        """Takes the reward of an action."""
+
+
+@dataclass(frozen=True)
+class External:
+    """A policy of your own, with the name that records and tables give it."""
+
+    factory: Callable[..., PythonPolicy]
+    name: str
+    version: str | None
+
+
+def external(
+    factory: Callable[..., PythonPolicy], *, name: str | None = None, version: str | None = None, **settings: Any
+) -> External:
+    """A policy of your own under another name than its class has, or with settings.
+
+    ``settings`` are passed to the factory in addition to ``n_features``, ``n_actions`` and ``seed``. ``version`` is recorded with
+    each trial, and a resumed run warns if it differs.
+    """
+    found = name or getattr(factory, "__name__", None)
+    if found is None:
+        raise ValueError(f"{factory!r} has no name; give one with name=")
+    return External(functools.partial(factory, **settings) if settings else factory, found, version)
+
+
+Item = str | type[BasePolicy] | BasePolicy | External | Callable[..., PythonPolicy]
+
+
+def _policy(item: Item) -> str | External:
+    if isinstance(item, (str, External)):
+        return item
+    if isinstance(item, BasePolicy):
+        return item.name
+    if isinstance(item, type) and issubclass(item, BasePolicy):
+        policy_id: str | None = getattr(item, "policy_id", None)
+        if policy_id is None:
+            raise ValueError(f"{item.__name__} does not say which policy is meant; name it by its text")
+        return policy_id
+    if callable(item):
+        return external(item)
+    raise ValueError(f"found {item!r} among the policies, expected a text or a class with `choose` and `learn`")
+
+
+def bench(
+    problems: Sequence[str | Problem] | None = None,
+    policies: Sequence[Item] | None = None,
+    *,
+    suite: str | os.PathLike[str] = "quick",
+    trials: int | None = None,
+    steps: int | None = None,
+    seed: int | None = None,
+    first_trial: int | None = None,
+    propensities: bool | None = None,
+    out: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    processes: int = 1,
+    progress: bool = True,
+) -> Run:
+    """Compares policies on problems, and returns the run. Trials that ``out`` already holds are not repeated.
+
+    Problems are names, such as ``"wheel"``, and ``Problem`` objects; ``data`` is the folder of the data files. Policies are texts,
+    such as ``"lu-gauss@paper"``, our classes, and classes of your own. What is not given comes from the ``suite``: ``"quick"``,
+    ``"paper"`` or the path of a suite file. If problems are given, ``steps`` defaults to 2000, or to the rows of the smallest own
+    problem.
+
+    A policy of your own is a class, or another factory, that is called with ``n_features``, ``n_actions`` and ``seed``, an integer
+    below 2**32. It has ``choose(round, context)``, which returns an action, or an action and its probability, and
+    ``learn(round, context, action, reward)``. Its trials run after all others, one after another, or at the same time in
+    ``processes`` processes. An exception ends its trial, which is recorded as failed; the next call tries it again.
+
+    ``jobs`` threads run the trials of our policies, by default one for each core. ``out`` is the folder of the run; without it, a
+    temporary folder vanishes with the returned object. Ctrl-C stops the run; finished trials are kept, and the same call resumes.
+    """
+    folder = data if data is not None else os.environ.get("LOCUS_DATA")
+    described = _core.suite(os.fspath(suite), folder)
+    if problems is None:
+        loaded = [Problem(name, data=folder) for name in described["problems"]]
+        loaded += [
+            Problem.from_csv(path, label, ignore=i, categorical=c, numeric=n, missing=m, delimiter=d)
+            for path, label, i, c, n, m, d in described["csv"]
+        ]
+        loaded += [Problem.from_npz(path) for path in described["npz"]]
+        if described["note"]:
+            warnings.warn(described["note"], stacklevel=2)
+        default_steps: int = described["steps"]
+    else:
+        if isinstance(problems, (str, Problem)):
+            raise ValueError("problems is one problem, expected a list of problems")
+        loaded = [item if isinstance(item, Problem) else Problem(item, data=folder) for item in problems]
+        rows = [problem.max_steps for problem in loaded if problem._is_own and problem.max_steps is not None]
+        default_steps = min([2000, *rows]) if os.fspath(suite) == "quick" else described["steps"]
+    for problem in loaded:
+        for note in problem.notes:
+            warnings.warn(note, stacklevel=2)
+    if isinstance(policies, (str, type, External)):
+        raise ValueError("policies is one policy, expected a list of policies")
+    named = [_policy(item) for item in (described["policies"] if policies is None else policies)]
+    externals = {item.name: item.factory for item in named if isinstance(item, External)}
+    for name, number in {"jobs": jobs, "processes": processes}.items():
+        if number is not None and number < 1:
+            raise ValueError(f"{name} is {number}, expected at least 1")
+
+    temporary = None
+    if out is None:
+        temporary = tempfile.TemporaryDirectory(prefix="locus-")
+        out = temporary.name
+    bar = _progress.bar() if progress else None
+    pool = Pool(processes, externals) if processes > 1 and externals else None
+    asked = {
+        "problems": [problem._core for problem in loaded],
+        "policies": [item if isinstance(item, str) else (item.name, item.version, item.factory) for item in named],
+        "trials": described["trials"] if trials is None else trials,
+        "first_trial": described["first_trial"] if first_trial is None else first_trial,
+        "steps": default_steps if steps is None else steps,
+        "seed": described["seed"] if seed is None else _core.check_seed(seed),
+        "propensities": described["propensities"] if propensities is None else propensities,
+        "jobs": (os.cpu_count() or 1) if jobs is None else jobs,
+        "out": Path(out),
+        "suite": os.fspath(suite) if problems is None else "python",
+        "command": ["locus_bandits.bench", *(Path(word).name for word in sys.argv[:1] if word)],
+        "show": bar.show if bar else None,
+        "processes": processes,
+        "submit": pool.submit if pool else None,
+    }
+    for key in ("trials", "first_trial", "steps"):
+        if not isinstance(asked[key], int) or asked[key] < (key != "first_trial"):
+            raise ValueError(f"{key} is {asked[key]!r}, expected an integer of at least {int(key != 'first_trial')}")
+    try:
+        outcome = _core.run(asked)
+    finally:
+        if bar:
+            bar.close()
+        if pool:
+            pool.close()
+    for warning in outcome["warnings"]:
+        warnings.warn(warning, stacklevel=2)
+    if outcome["interrupted"]:
+        raise KeyboardInterrupt("finished trials are kept; the same call resumes the run")
+    if outcome["failed"]:
+        n = len(outcome["failed"])
+        first = outcome["failed"][0]
+        warnings.warn(f"{n} of the trials failed; the first is {first}; `trials` has all errors", stacklevel=2)
+    return Run(out, _temporary=temporary)

@@ -1,0 +1,96 @@
+"""One class for each policy, made from the library's own table of settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from . import _core
+from ._policy import BasePolicy, PolicyInfo, SettingInfo, setting_text
+
+__all__: list[str] = []
+
+
+def class_name(policy_id: str) -> str:
+    """``lu-gauss`` is ``LuGauss``."""
+    return "".join(part.capitalize() for part in policy_id.split("-"))
+
+
+def annotation(setting: SettingInfo) -> Any:
+    """The type of a setting's values; None stands for the preset's value."""
+    expected = setting["expected"]
+    if expected.startswith("one of "):
+        words = tuple(expected.removeprefix("one of ").split())
+        return bool | None if words == ("on", "off") else Literal[words] | None
+    if expected.startswith("a whole number") and expected.endswith("or all"):
+        return int | Literal["all"] | None
+    if expected.startswith("a whole number"):
+        return int | None
+    if expected.startswith("sizes of layers"):
+        return Sequence[int] | str | None
+    if expected.startswith("a number"):
+        return float | None
+    raise TypeError(f"the setting {setting['key']} takes {expected}, which has no type in Python")
+
+
+def _default(setting: SettingInfo) -> str:
+    values = setting["defaults"]
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return ", ".join(f"{value} ({preset})" for preset, value in values.items())
+
+
+def _doc(info: PolicyInfo) -> str:
+    lines = [info["summary"][:1].upper() + info["summary"][1:] + ".", ""]
+    lines += ["Every setting is a keyword; None stands for the preset's value.", "", "Parameters", "----------"]
+    lines += ["n_features : int", "    The number of features of a context."]
+    lines += ["n_actions : int", "    The number of actions."]
+    lines += ["seed : int, default 0", "    The random seed; ``random_state`` is another name of it."]
+    lines += [f"preset : str, default {info['presets'][0]!r}", f"    One of {', '.join(info['presets'])}."]
+    for setting in info["settings"]:
+        lines.append(f"{setting['key']} : {setting['expected']}, default {_default(setting)}")
+        lines.append(f"    {setting['doc']} Default from: {setting['source']}.")
+    return "\n".join(lines)
+
+
+def _make(info: PolicyInfo) -> type[BasePolicy]:
+    keys = tuple(setting["key"] for setting in info["settings"])
+
+    def __init__(self: BasePolicy, **given: Any) -> None:
+        bound = signature.bind(self, **given)
+        bound.apply_defaults()
+        params = dict(bound.arguments)
+        del params["self"]
+        self._init(params, params.pop("random_state"))
+
+    def _text(self: BasePolicy, params: Mapping[str, Any]) -> str:
+        settings = [f"{key}={setting_text(params[key])}" for key in keys if params[key] is not None]
+        return f"{info['id']}@{params['preset']}[{','.join(settings)}]"
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        inspect.Parameter("n_features", keyword, annotation=int),
+        inspect.Parameter("n_actions", keyword, annotation=int),
+        inspect.Parameter("seed", keyword, default=0, annotation=int),
+        inspect.Parameter("random_state", keyword, default=None, annotation=int | None),
+        inspect.Parameter("preset", keyword, default=info["presets"][0], annotation=Literal[tuple(info["presets"])]),
+    ]
+    for setting in info["settings"]:
+        parameters.append(inspect.Parameter(setting["key"], keyword, default=None, annotation=annotation(setting)))
+    signature = inspect.Signature(parameters)
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    members = {
+        "__doc__": _doc(info),
+        "__init__": __init__,
+        "__module__": "locus_bandits",
+        "_text": _text,
+        "policy_id": info["id"],
+    }
+    return type(class_name(info["id"]), (BasePolicy,), members)
+
+
+for _info in _core.policies():
+    __all__.append(class_name(_info["id"]))
+    globals()[class_name(_info["id"])] = _make(_info)

@@ -1,0 +1,185 @@
+"""Policies: what all of their classes have in common."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypedDict, TypeVar
+
+import numpy.typing as npt
+
+from . import _core
+
+
+class SettingInfo(TypedDict):
+    """A setting of a policy."""
+
+    key: str
+    doc: str
+    expected: str
+    defaults: dict[str, str]
+    source: str
+
+
+class PolicyInfo(TypedDict):
+    """A policy before it is built."""
+
+    id: str
+    summary: str
+    presets: list[str]
+    settings: list[SettingInfo]
+
+
+def policies() -> list[PolicyInfo]:
+    """Every policy with its presets and settings: names, ranges, default values and their sources."""
+    return _core.policies()
+
+
+def setting_text(value: object) -> str:
+    """A setting's value as a policy text writes it."""
+    if isinstance(value, (bool,)) or type(value).__name__ == "bool_":
+        return "on" if value else "off"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return "x".join(str(int(size)) for size in value) or "none"
+    item = getattr(value, "item", None)
+    return repr(item() if callable(item) else value)
+
+
+Self = TypeVar("Self", bound="BasePolicy")
+
+
+class BasePolicy(_core.PolicyBase):
+    """A policy that decides and learns."""
+
+    _parameters: ClassVar[tuple[str, ...]] = ()
+    _params: dict[str, Any]
+
+    def _text(self, params: Mapping[str, Any]) -> str:
+        raise NotImplementedError
+
+    def _init(self, params: dict[str, Any], random_state: int | None) -> None:
+        if random_state is not None:
+            if params["seed"] != 0:
+                raise ValueError("seed and random_state are the same setting; give one of them")
+            params["seed"] = random_state
+        self._rebuild(params)
+
+    def _rebuild(self, params: dict[str, Any]) -> None:
+        sizes = []
+        for key in ("n_features", "n_actions"):
+            try:
+                sizes.append(params[key].__index__())
+            except AttributeError:
+                raise ValueError(f"{key} is {params[key]!r}, expected a positive integer") from None
+            if not 0 < sizes[-1] < 2**63:
+                raise ValueError(f"{key} is {params[key]!r}, expected a positive integer")
+        seed = _core.check_seed(params["seed"])
+        self._build(self._text(params), *sizes, seed)
+        self._params = params
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of a context."""
+        return int(self._params["n_features"])
+
+    @property
+    def n_actions(self) -> int:
+        """The number of actions."""
+        return int(self._params["n_actions"])
+
+    @property
+    def seed(self) -> int:
+        """The random seed that the policy was built with."""
+        return int(self._params["seed"])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments that the policy was built with, as scikit-learn expects them."""
+        return dict(self._params)
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Changes arguments and builds the policy anew. Fails once the policy has learned, since that would be lost."""
+        if "random_state" in params:
+            params["seed"] = params.pop("random_state")
+        for name in params:
+            if name not in self._params:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._params)}")
+        if self.n_observed > 0:
+            raise ValueError(
+                f"the policy has learned from {self.n_observed} outcomes, which set_params would discard; "
+                "build another policy, or clone this one"
+            )
+        self._rebuild({**self._params, **params})
+        return self
+
+    def partial_fit(
+        self: Self,
+        X: npt.ArrayLike,
+        actions: npt.ArrayLike,
+        rewards: npt.ArrayLike,
+        *,
+        rounds: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Learns as ``learn`` does, and returns the policy."""
+        self.learn(X, actions, rewards, rounds=rounds, weights=weights)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the policy to a file, which ``load`` reads. A crash leaves the old file or the new one."""
+        path = Path(path)
+        handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self.to_bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self._params, self.to_bytes())
+
+    def __repr__(self) -> str:
+        shown = (f"{key}={value!r}" for key, value in self._params.items() if value is not None)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _restore(cls: type[BasePolicy], params: dict[str, Any], state: bytes) -> BasePolicy:
+    policy = cls.__new__(cls)
+    policy._load(state)
+    policy._params = params
+    return policy
+
+
+class Policy(BasePolicy):
+    """A policy by its text: ``id``, ``id@preset`` or ``id[key=value,…]``, such as ``lu-gauss@paper[floor=0.1]``.
+
+    ``random_state`` is another name of ``seed``. The same seed gives the same decisions.
+    """
+
+    def __init__(
+        self, policy: str, *, n_features: int, n_actions: int, seed: int = 0, random_state: int | None = None
+    ) -> None:
+        params = {"policy": policy, "n_features": n_features, "n_actions": n_actions, "seed": seed}
+        self._init(params, random_state)
+
+    def _text(self, params: Mapping[str, Any]) -> str:
+        if not isinstance(params["policy"], str):
+            raise ValueError(f"policy is {params['policy']!r}, expected a text such as 'lu-gauss'")
+        return params["policy"]
+
+
+def load(source: str | os.PathLike[str] | bytes) -> Policy:
+    """Loads a policy from a file, or from the bytes that ``to_bytes`` gave. It continues as if it had never stopped."""
+    state = source if isinstance(source, bytes) else Path(source).read_bytes()
+    text, n_features, n_actions, seed = _core.saved_as(state)
+    params = {"policy": text, "n_features": n_features, "n_actions": n_actions, "seed": seed}
+    policy = _restore(Policy, params, state)
+    assert isinstance(policy, Policy)
+    return policy

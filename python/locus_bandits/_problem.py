@@ -1,0 +1,163 @@
+"""Problems of the benchmark: built in, from arrays, from data frames and from files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+Missing = Literal["drop", "category", "median"]
+
+
+class ProblemInfo(TypedDict):
+    """A built-in problem before it is loaded."""
+
+    id: str
+    n_features: int
+    n_actions: int
+    rows: int | None
+    rewards: str
+    file: str | None
+
+
+def problems() -> list[ProblemInfo]:
+    """Every built-in problem: its sizes, what its rewards are, and the data file that it needs."""
+    return _core.problems()
+
+
+class Problem:
+    """A problem, loaded and ready for trials.
+
+    ``Problem("wheel")`` is a built-in one; those with a data file look for it in the folder ``data``, or in the folder that the
+    environment variable LOCUS_DATA names.
+    """
+
+    _core: _core.ProblemBase
+    _is_own: bool
+
+    def __init__(self, name: str, *, data: str | os.PathLike[str] | None = None) -> None:
+        folder = data if data is not None else os.environ.get("LOCUS_DATA")
+        self._core = _core.ProblemBase._load(name, folder)
+        self._is_own = False
+
+    @classmethod
+    def _own(cls, core: _core.ProblemBase) -> Problem:
+        problem = cls.__new__(cls)
+        problem._core = core
+        problem._is_own = True
+        return problem
+
+    @classmethod
+    def from_arrays(
+        cls, X: npt.ArrayLike, rewards: npt.ArrayLike, *, optimal: npt.ArrayLike | None = None, name: str = "arrays"
+    ) -> Problem:
+        """Contexts (T, C) and the reward of every action (T, A), played in their order.
+
+        Regret is measured against the best reward of each round, or against ``optimal`` (T,), its best expected reward. Without
+        noise in the rewards the two are the same.
+        """
+        return cls._own(_core.ProblemBase._from_rounds(name, X, rewards, optimal))
+
+    @classmethod
+    def from_labels(cls, X: npt.ArrayLike, labels: npt.ArrayLike, *, name: str = "labels") -> Problem:
+        """Features (N, C) and one label a row: the actions are the labels, and naming the right one earns 1.
+
+        Every trial draws rows without replacement and standardizes the features.
+        """
+        values = np.asarray(labels)
+        if values.ndim != 1:
+            raise ValueError(f"the labels have shape {values.shape}, expected one dimension")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError("a label is NaN or infinite; drop its row first")
+        return cls._own(_core.ProblemBase._from_labels(name, X, [str(value) for value in values.tolist()]))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str,
+        *,
+        name: str = "frame",
+        ignore: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        missing: Missing = "drop",
+    ) -> Problem:
+        """A pandas or polars data frame with a column of labels, read as the command reads a CSV file.
+
+        Numeric columns are features, text columns become indicators of their values; identifiers and columns with too many
+        values are ignored.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{name}.csv"
+            if hasattr(frame, "to_csv"):
+                frame.to_csv(path, index=False)
+            elif hasattr(frame, "write_csv"):
+                frame.write_csv(path)
+            else:
+                raise ValueError(f"found {type(frame).__name__}, expected a pandas or polars data frame")
+            return cls.from_csv(
+                path, label, ignore=ignore, categorical=categorical, numeric=numeric, missing=missing
+            )
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        label: str,
+        *,
+        ignore: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        missing: Missing = "drop",
+        delimiter: str = ",",
+    ) -> Problem:
+        """A CSV file with a header and a column of labels, as ``locus bench --csv`` reads it."""
+        columns = list(ignore), list(categorical), list(numeric)
+        return cls._own(_core.ProblemBase._from_csv(path, label, *columns, missing, delimiter))
+
+    @classmethod
+    def from_npz(cls, path: str | os.PathLike[str]) -> Problem:
+        """An NPZ file with the arrays ``contexts``, ``rewards`` and perhaps ``optimal``, as ``locus bench --npz`` reads it."""
+        return cls._own(_core.ProblemBase._from_npz(path))
+
+    @property
+    def name(self) -> str:
+        """The name of the problem in records and tables."""
+        return self._core.name
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of a context."""
+        return self._core.n_features
+
+    @property
+    def n_actions(self) -> int:
+        """The number of actions."""
+        return self._core.n_actions
+
+    @property
+    def max_steps(self) -> int | None:
+        """The most steps that a trial can have; None where rounds are generated."""
+        return self._core.max_steps
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings about the data, such as dropped rows."""
+        return self._core.notes
+
+    def rounds(
+        self, steps: int = 2000, *, seed: int = 0, trial: int = 0
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """The rounds that ``bench`` plays in a trial: contexts (T, C), rewards (T, A) and the best reward of each round (T,)."""
+        return self._core.rounds(steps, seed=seed, trial=trial)
+
+    def __repr__(self) -> str:
+        return repr(self._core)

@@ -1,0 +1,198 @@
+"""What a run's folder holds: trials, tables, comparisons, figures and the report."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import os
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from . import _core
+
+Metric = Literal["cumulative", "simple", "runtime"]
+
+
+def _frame(columns: dict[str, Any]) -> Any:
+    """A pandas data frame, a polars one, or the columns, as installed."""
+    try:
+        import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ModuleNotFoundError:
+        pass
+    else:
+        return pandas.DataFrame(columns)
+    try:
+        import polars  # type: ignore[import-not-found, unused-ignore]
+    except ModuleNotFoundError:
+        return columns
+    return polars.DataFrame(columns)
+
+
+def _number(cell: str) -> float | str | None:
+    if cell == "":
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def _html_table(markdown: str) -> str:
+    """The first table of a Markdown text, and the lines after it."""
+    lines = markdown.splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    rest = " ".join(line for line in lines if line and not line.startswith("|"))
+
+    def cells(line: str, tag: str) -> str:
+        shown = []
+        for cell in line.replace("\\|", "\0").strip("|").split("|"):
+            text = html.escape(cell.replace("\0", "|").strip().replace("`", ""))
+            if text.startswith("**") and text.endswith("**") and len(text) > 4:
+                text = f"<b>{text[2:-2]}</b>"
+            shown.append(f"<{tag}>{text}</{tag}>")
+        return f"<tr>{''.join(shown)}</tr>"
+
+    if len(rows) < 2:
+        return f"<p>{html.escape(rest)}</p>"
+    body = "".join(cells(row, "td") for row in rows[2:])
+    return f"<table><thead>{cells(rows[0], 'th')}</thead><tbody>{body}</tbody></table><p>{html.escape(rest)}</p>"
+
+
+class Table:
+    """A table of a run: HTML in a notebook, text in a terminal."""
+
+    def __init__(
+        self, folder: Path, metric: Metric, policies: Sequence[str], problems: Sequence[str], against: str | None
+    ) -> None:
+        self._arguments = folder, metric, list(policies), list(problems), against
+        # Fails here where there is nothing to show.
+        self._text = self._render("text")
+
+    def _render(self, form: str) -> str:
+        folder, metric, policies, problems, against = self._arguments
+        return _core.table(folder, metric, form, policies, problems, against)
+
+    def to_markdown(self) -> str:
+        """The table for a page."""
+        return self._render("markdown")
+
+    def to_latex(self) -> str:
+        """The table for a paper, with the package booktabs."""
+        return self._render("latex")
+
+    def to_csv(self) -> str:
+        """The numbers in full precision, one row for each policy and problem."""
+        return self._render("csv")
+
+    def to_frame(self) -> Any:
+        """The same as a pandas data frame, a polars one, or a dict of lists, as installed."""
+        rows = list(csv.DictReader(io.StringIO(self.to_csv())))
+        keys = list(rows[0]) if rows else []
+        return _frame({key: [_number(row[key]) for row in rows] for key in keys})
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return _html_table(self.to_markdown())
+
+
+class Comparison(Table):
+    """Paired differences from one policy, with confidence intervals."""
+
+
+class Figure:
+    """A figure of a report, as an SVG file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def svg(self) -> str:
+        """The figure itself."""
+        return self.path.read_text(encoding="utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<figure {self.path}>"
+
+
+class Report:
+    """The page of a run, which needs no network."""
+
+    def __init__(self, path: Path, figures: list[Figure]) -> None:
+        self.path = path
+        self.figures = figures
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def __repr__(self) -> str:
+        return f"<report {self.path}>"
+
+    def _repr_html_(self) -> str:
+        address = html.escape(self.path.resolve().as_uri(), quote=True)
+        return f'<a href="{address}" target="_blank">{html.escape(os.fspath(self.path))}</a>'
+
+
+class Run:
+    """The folder of a run, written by ``bench`` or by the command ``locus bench``."""
+
+    def __init__(
+        self, folder: str | os.PathLike[str], *, _temporary: tempfile.TemporaryDirectory[str] | None = None
+    ) -> None:
+        self.folder = Path(folder)
+        self._temporary = _temporary
+        if not (self.folder / "trials.csv").is_file():
+            raise FileNotFoundError(f"{self.folder} is not the folder of a run: it has no trials.csv")
+
+    @property
+    def trials(self) -> Any:
+        """One row for each trial: a pandas data frame, a polars one, or a dict of arrays, as installed."""
+        columns, damages = _core.trials(self.folder)
+        for damage in damages:
+            warnings.warn(damage, stacklevel=2)
+        return _frame(columns)
+
+    def table(
+        self, metric: Metric = "cumulative", *, policies: Sequence[str] = (), problems: Sequence[str] = ()
+    ) -> Table:
+        """Regret in percent of the uniform policy's, cumulative or simple, or the runtime of a trial."""
+        return Table(self.folder, metric, policies, problems, None)
+
+    def compare(
+        self,
+        policy: str,
+        metric: Literal["cumulative", "simple"] = "cumulative",
+        *,
+        policies: Sequence[str] = (),
+        problems: Sequence[str] = (),
+    ) -> Comparison:
+        """Paired differences of the other policies from ``policy``, with 95 % confidence intervals."""
+        return Comparison(self.folder, metric, policies, problems, policy)
+
+    def report(self, output: str | os.PathLike[str] | None = None) -> Report:
+        """Writes the page and its figures, into the folder of the run or to ``output``, an .html file or a folder."""
+        page, figures, messages = _core.report([self.folder], None if output is None else Path(output))
+        for message in messages:
+            warnings.warn(message, stacklevel=2)
+        return Report(page, [Figure(path) for path in figures])
+
+    def figures(self) -> list[Figure]:
+        """The figures of the report."""
+        return self.report().figures
+
+    def __repr__(self) -> str:
+        return f"Run({os.fspath(self.folder)!r})\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()

@@ -1,0 +1,32 @@
+//! The extension module of the Python package: conversions, exceptions and docstrings. Everything else is in the libraries.
+#![forbid(unsafe_code)]
+
+mod arrays;
+mod bench;
+mod errors;
+mod foreign;
+mod listing;
+mod policy;
+mod problem;
+
+use pyo3::prelude::*;
+
+
+/// The extension module.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::bench::{main, play_trial, report, run, suite, table, trials};
+    #[pymodule_export]
+    use crate::errors::NumericError;
+    #[pymodule_export]
+    use crate::listing::{policies, problems};
+    #[pymodule_export]
+    use crate::policy::{Decision, FitReport, PolicyBase, Snapshot, check_seed, describe, saved_as};
+    #[pymodule_export]
+    use crate::problem::ProblemBase;
+
+    /// The version of the library, and a checksum of its sources.
+    #[pymodule_export]
+    const BUILD: &str = locus::BUILD;
+}
