@@ -10,12 +10,12 @@
 policies, yours among them, on the problems that ``problems()`` lists or on your own data.
 """
 
+from . import _policies
 from ._bench import bench, external
 from ._core import BUILD as __version__
 from ._core import Decision, FitReport, NumericError, Snapshot
 from ._env import make_env
 from ._policies import *  # noqa: F403
-from ._policies import __all__ as _policy_classes
 from ._policy import Policy, load, policies
 from ._problem import Problem, problems
 from ._run import Comparison, Figure, Report, Run, Table
@@ -40,4 +40,4 @@ __all__ = [
     "policies",
     "problems",
 ]
-__all__ += _policy_classes
+__all__ += _policies.__all__

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import sys
 import tempfile
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +71,7 @@ def _policy(item: Item) -> str | External:
             raise ValueError(f"{item.__name__} does not say which policy is meant; name it by its text")
         return policy_id
     if callable(item):
-        return external(item)
+        return external(cast("Callable[..., PythonPolicy]", item))
     raise ValueError(f"found {item!r} among the policies, expected a text or a class with `choose` and `learn`")
 
 
@@ -133,14 +135,10 @@ def bench(
         if number is not None and number < 1:
             raise ValueError(f"{name} is {number}, expected at least 1")
 
-    temporary = None
-    if out is None:
-        temporary = tempfile.TemporaryDirectory(prefix="locus-")
-        out = temporary.name
     bar = _progress.bar() if progress else None
     pool = Pool(processes, externals) if processes > 1 and externals else None
-    asked = {
-        "problems": [problem._core for problem in loaded],
+    asked: dict[str, Any] = {
+        "problems": [problem._problem for problem in loaded],
         "policies": [item if isinstance(item, str) else (item.name, item.version, item.factory) for item in named],
         "trials": described["trials"] if trials is None else trials,
         "first_trial": described["first_trial"] if first_trial is None else first_trial,
@@ -148,7 +146,7 @@ def bench(
         "seed": described["seed"] if seed is None else _core.check_seed(seed),
         "propensities": described["propensities"] if propensities is None else propensities,
         "jobs": (os.cpu_count() or 1) if jobs is None else jobs,
-        "out": Path(out),
+        "out": None if out is None else Path(out),
         "suite": os.fspath(suite) if problems is None else "python",
         "command": ["locus_bandits.bench", *(Path(word).name for word in sys.argv[:1] if word)],
         "show": bar.show if bar else None,
@@ -158,8 +156,14 @@ def bench(
     for key in ("trials", "first_trial", "steps"):
         if not isinstance(asked[key], int) or asked[key] < (key != "first_trial"):
             raise ValueError(f"{key} is {asked[key]!r}, expected an integer of at least {int(key != 'first_trial')}")
+    if out is None:
+        asked["out"] = Path(tempfile.mkdtemp(prefix="locus-"))
     try:
         outcome = _core.run(asked)
+    except BaseException:
+        if out is None:
+            shutil.rmtree(asked["out"], ignore_errors=True)
+        raise
     finally:
         if bar:
             bar.close()
@@ -168,9 +172,14 @@ def bench(
     for warning in outcome["warnings"]:
         warnings.warn(warning, stacklevel=2)
     if outcome["interrupted"]:
+        if out is None:
+            shutil.rmtree(asked["out"], ignore_errors=True)
         raise KeyboardInterrupt("finished trials are kept; the same call resumes the run")
     if outcome["failed"]:
         n = len(outcome["failed"])
         first = outcome["failed"][0]
         warnings.warn(f"{n} of the trials failed; the first is {first}; `trials` has all errors", stacklevel=2)
-    return Run(out, _temporary=temporary)
+    run = Run(asked["out"])
+    if out is None:
+        weakref.finalize(run, shutil.rmtree, asked["out"], ignore_errors=True)
+    return run

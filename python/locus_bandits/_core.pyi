@@ -3,11 +3,34 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, final
 
+from typing_extensions import Self, disjoint_base
+
 import numpy as np
 import numpy.typing as npt
 
 from ._policy import PolicyInfo
 from ._problem import ProblemInfo
+
+__all__ = [
+    "BUILD",
+    "Decision",
+    "FitReport",
+    "NumericError",
+    "PolicyBase",
+    "ProblemBase",
+    "Snapshot",
+    "check_seed",
+    "main",
+    "play_trial",
+    "policies",
+    "problems",
+    "report",
+    "run",
+    "saved_as",
+    "suite",
+    "table",
+    "trials",
+]
 
 BUILD: str
 
@@ -31,8 +54,9 @@ class FitReport:
     @property
     def interventions(self) -> int: ...
 
+@disjoint_base
 class PolicyBase:
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> PolicyBase: ...
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
     def _build(self, text: str, n_features: int, n_actions: int, seed: int) -> None: ...
     def _load(self, bytes: bytes) -> None: ...
     @property
@@ -92,6 +116,7 @@ class Snapshot:
     def predict_proba(self, X: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]: ...
     def sample_rewards(self, X: npt.ArrayLike, *, round: int | None = None) -> npt.NDArray[np.float64]: ...
 
+@final
 class ProblemBase:
     @staticmethod
     def _load(name: str, data: str | PathLike[str] | None) -> ProblemBase: ...
@@ -126,10 +151,10 @@ class ProblemBase:
     def rounds(
         self, steps: int = 2000, *, seed: int = 0, trial: int = 0
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    def policy_seed(self, policy: str, *, seed: int = 0, trial: int = 0) -> int: ...
 
 def policies() -> list[PolicyInfo]: ...
 def problems() -> list[ProblemInfo]: ...
-def describe(text: str) -> tuple[str, str, list[tuple[str, str]]]: ...
 def saved_as(bytes: bytes) -> tuple[str, int, int, int]: ...
 def check_seed(seed: object) -> int: ...
 def run(asked: dict[str, Any]) -> dict[str, Any]: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from . import _core
 from ._policy import BasePolicy, PolicyInfo, SettingInfo, setting_text
@@ -17,20 +17,25 @@ def class_name(policy_id: str) -> str:
     return "".join(part.capitalize() for part in policy_id.split("-"))
 
 
-def annotation(setting: SettingInfo) -> Any:
+def literal(words: Sequence[str]) -> str:
+    """The type of values that are words."""
+    return f"Literal[{', '.join(f'{chr(34)}{word}{chr(34)}' for word in words)}]"
+
+
+def annotation(setting: SettingInfo) -> str:
     """The type of a setting's values; None stands for the preset's value."""
     expected = setting["expected"]
     if expected.startswith("one of "):
-        words = tuple(expected.removeprefix("one of ").split())
-        return bool | None if words == ("on", "off") else Literal[words] | None
+        words = expected.removeprefix("one of ").split()
+        return "bool | None" if words == ["on", "off"] else f"{literal(words)} | None"
     if expected.startswith("a whole number") and expected.endswith("or all"):
-        return int | Literal["all"] | None
+        return 'int | Literal["all"] | None'
     if expected.startswith("a whole number"):
-        return int | None
+        return "int | None"
     if expected.startswith("sizes of layers"):
-        return Sequence[int] | str | None
+        return "Sequence[int] | str | None"
     if expected.startswith("a number"):
-        return float | None
+        return "float | None"
     raise TypeError(f"the setting {setting['key']} takes {expected}, which has no type in Python")
 
 
@@ -71,11 +76,11 @@ def _make(info: PolicyInfo) -> type[BasePolicy]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        inspect.Parameter("n_features", keyword, annotation=int),
-        inspect.Parameter("n_actions", keyword, annotation=int),
-        inspect.Parameter("seed", keyword, default=0, annotation=int),
-        inspect.Parameter("random_state", keyword, default=None, annotation=int | None),
-        inspect.Parameter("preset", keyword, default=info["presets"][0], annotation=Literal[tuple(info["presets"])]),
+        inspect.Parameter("n_features", keyword, annotation="int"),
+        inspect.Parameter("n_actions", keyword, annotation="int"),
+        inspect.Parameter("seed", keyword, default=0, annotation="int"),
+        inspect.Parameter("random_state", keyword, default=None, annotation="int | None"),
+        inspect.Parameter("preset", keyword, default=info["presets"][0], annotation=literal(info["presets"])),
     ]
     for setting in info["settings"]:
         parameters.append(inspect.Parameter(setting["key"], keyword, default=None, annotation=annotation(setting)))

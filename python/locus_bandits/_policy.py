@@ -6,11 +6,14 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy.typing as npt
 
 from . import _core
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class SettingInfo(TypedDict):
@@ -49,9 +52,6 @@ def setting_text(value: object) -> str:
     return repr(item() if callable(item) else value)
 
 
-Self = TypeVar("Self", bound="BasePolicy")
-
-
 class BasePolicy(_core.PolicyBase):
     """A policy that decides and learns."""
 
@@ -78,7 +78,7 @@ class BasePolicy(_core.PolicyBase):
             if not 0 < sizes[-1] < 2**63:
                 raise ValueError(f"{key} is {params[key]!r}, expected a positive integer")
         seed = _core.check_seed(params["seed"])
-        self._build(self._text(params), *sizes, seed)
+        self._build(self._text(params), sizes[0], sizes[1], seed)
         self._params = params
 
     @property
@@ -100,7 +100,7 @@ class BasePolicy(_core.PolicyBase):
         """The arguments that the policy was built with, as scikit-learn expects them."""
         return dict(self._params)
 
-    def set_params(self: Self, **params: Any) -> Self:
+    def set_params(self, **params: Any) -> Self:
         """Changes arguments and builds the policy anew. Fails once the policy has learned, since that would be lost."""
         if "random_state" in params:
             params["seed"] = params.pop("random_state")
@@ -116,7 +116,7 @@ class BasePolicy(_core.PolicyBase):
         return self
 
     def partial_fit(
-        self: Self,
+        self,
         X: npt.ArrayLike,
         actions: npt.ArrayLike,
         rewards: npt.ArrayLike,

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from . import _core
 
-Missing = Literal["drop", "category", "median"]
-
 
 class ProblemInfo(TypedDict):
     """A built-in problem before it is loaded."""
@@ -39,18 +37,18 @@ class Problem:
     environment variable LOCUS_DATA names.
     """
 
-    _core: _core.ProblemBase
+    _problem: _core.ProblemBase
     _is_own: bool
 
     def __init__(self, name: str, *, data: str | os.PathLike[str] | None = None) -> None:
         folder = data if data is not None else os.environ.get("LOCUS_DATA")
-        self._core = _core.ProblemBase._load(name, folder)
+        self._problem = _core.ProblemBase._load(name, folder)
         self._is_own = False
 
     @classmethod
     def _own(cls, core: _core.ProblemBase) -> Problem:
         problem = cls.__new__(cls)
-        problem._core = core
+        problem._problem = core
         problem._is_own = True
         return problem
 
@@ -88,7 +86,7 @@ class Problem:
         ignore: Sequence[str] = (),
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
-        missing: Missing = "drop",
+        missing: Literal["drop", "category", "median"] = "drop",
     ) -> Problem:
         """A pandas or polars data frame with a column of labels, read as the command reads a CSV file.
 
@@ -116,7 +114,7 @@ class Problem:
         ignore: Sequence[str] = (),
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
-        missing: Missing = "drop",
+        missing: Literal["drop", "category", "median"] = "drop",
         delimiter: str = ",",
     ) -> Problem:
         """A CSV file with a header and a column of labels, as ``locus bench --csv`` reads it."""
@@ -131,33 +129,37 @@ class Problem:
     @property
     def name(self) -> str:
         """The name of the problem in records and tables."""
-        return self._core.name
+        return self._problem.name
 
     @property
     def n_features(self) -> int:
         """The number of features of a context."""
-        return self._core.n_features
+        return self._problem.n_features
 
     @property
     def n_actions(self) -> int:
         """The number of actions."""
-        return self._core.n_actions
+        return self._problem.n_actions
 
     @property
     def max_steps(self) -> int | None:
         """The most steps that a trial can have; None where rounds are generated."""
-        return self._core.max_steps
+        return self._problem.max_steps
 
     @property
     def notes(self) -> list[str]:
         """Warnings about the data, such as dropped rows."""
-        return self._core.notes
+        return self._problem.notes
 
     def rounds(
         self, steps: int = 2000, *, seed: int = 0, trial: int = 0
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The rounds that ``bench`` plays in a trial: contexts (T, C), rewards (T, A) and the best reward of each round (T,)."""
-        return self._core.rounds(steps, seed=seed, trial=trial)
+        return self._problem.rounds(steps, seed=seed, trial=trial)
+
+    def policy_seed(self, policy: str, *, seed: int = 0, trial: int = 0) -> int:
+        """The seed that ``bench`` gives a policy of ours in a trial: with it and ``rounds``, a trial can be replayed step by step."""
+        return self._problem.policy_seed(policy, seed=seed, trial=trial)
 
     def __repr__(self) -> str:
-        return repr(self._core)
+        return repr(self._problem)

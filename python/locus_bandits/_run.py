@@ -6,15 +6,12 @@ import csv
 import html
 import io
 import os
-import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from . import _core
-
-Metric = Literal["cumulative", "simple", "runtime"]
 
 
 def _frame(columns: dict[str, Any]) -> Any:
@@ -66,7 +63,7 @@ class Table:
     """A table of a run: HTML in a notebook, text in a terminal."""
 
     def __init__(
-        self, folder: Path, metric: Metric, policies: Sequence[str], problems: Sequence[str], against: str | None
+        self, folder: Path, metric: str, policies: Sequence[str], problems: Sequence[str], against: str | None
     ) -> None:
         self._arguments = folder, metric, list(policies), list(problems), against
         # Fails here where there is nothing to show.
@@ -147,11 +144,8 @@ class Report:
 class Run:
     """The folder of a run, written by ``bench`` or by the command ``locus bench``."""
 
-    def __init__(
-        self, folder: str | os.PathLike[str], *, _temporary: tempfile.TemporaryDirectory[str] | None = None
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self._temporary = _temporary
         if not (self.folder / "trials.csv").is_file():
             raise FileNotFoundError(f"{self.folder} is not the folder of a run: it has no trials.csv")
 
@@ -164,7 +158,11 @@ class Run:
         return _frame(columns)
 
     def table(
-        self, metric: Metric = "cumulative", *, policies: Sequence[str] = (), problems: Sequence[str] = ()
+        self,
+        metric: Literal["cumulative", "simple", "runtime"] = "cumulative",
+        *,
+        policies: Sequence[str] = (),
+        problems: Sequence[str] = (),
     ) -> Table:
         """Regret in percent of the uniform policy's, cumulative or simple, or the runtime of a trial."""
         return Table(self.folder, metric, policies, problems, None)

@@ -2,9 +2,8 @@
 //!
 //! Copies are made while the interpreter is attached, so no other thread changes an array while a policy reads it.
 
-use numpy::{
-    Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
-};
+use numpy::ndarray::Dimension;
+use numpy::{Element, Ix1, Ix2, PyArray, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -25,11 +24,14 @@ fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     Ok(NUMPY.get_or_try_init(py, || PyModule::import(py, "numpy").map(Bound::unbind))?.bind(py))
 }
 
-/// The slice behind a one-dimensional array that can be read as it is, by way of `read`.
-fn read_slice<T: Element, R>(object: &Bound<'_, PyAny>, read: impl FnOnce(&[T]) -> R) -> Option<R> {
-    let array = object.cast::<PyArray1<T>>().ok()?;
+/// Passes `read` the slice behind an array of `D` dimensions that can be read as it is.
+fn read_slice<T: Element, D: Dimension, R>(
+    object: &Bound<'_, PyAny>,
+    read: impl FnOnce(&[T]) -> R,
+) -> Option<R> {
+    let array = object.cast::<PyArray<T, D>>().ok()?;
     // A view into a record may be contiguous and not aligned.
-    if !(array.data() as usize).is_multiple_of(align_of::<T>()) {
+    if !(array.data() as usize).is_multiple_of(align_of::<T>()) || !array.is_c_contiguous() {
         return None;
     }
     let array = array.try_readonly().ok()?;
@@ -39,10 +41,7 @@ fn read_slice<T: Element, R>(object: &Bound<'_, PyAny>, read: impl FnOnce(&[T]) 
 /// Copies one context, of any floating type, into `context`.
 pub(crate) fn read_context(object: &Bound<'_, PyAny>, context: &mut Vec<f32>) -> PyResult<()> {
     context.clear();
-    if read_slice(object, |values: &[f32]| context.extend_from_slice(values)).is_some()
-        || read_slice(object, |values: &[f64]| context.extend(values.iter().map(|value| *value as f32)))
-            .is_some()
-    {
+    if read_floats::<Ix1>(object, context).is_some() {
         return Ok(());
     }
     let Array { values, shape } = numbers(object, "context")?;
@@ -51,6 +50,13 @@ pub(crate) fn read_context(object: &Bound<'_, PyAny>, context: &mut Vec<f32>) ->
     }
     context.extend(values.iter().map(|value| *value as f32));
     Ok(())
+}
+
+/// Copies floats of either width without a detour.
+fn read_floats<D: Dimension>(object: &Bound<'_, PyAny>, floats: &mut Vec<f32>) -> Option<()> {
+    read_slice::<f32, D, _>(object, |values| floats.extend_from_slice(values)).or_else(|| {
+        read_slice::<f64, D, _>(object, |values| floats.extend(values.iter().map(|value| *value as f32)))
+    })
 }
 
 /// Copies numbers of any shape.
@@ -82,7 +88,9 @@ pub(crate) fn counts(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Array<u6
     }
     let Array { values, shape } = aligned::<i64>(&array, "int64")?;
     match values.iter().position(|value| *value < 0) {
-        Some(place) => invalid(format!("{what} hold {} at index {place}, expected at least 0", values[place])),
+        Some(place) => {
+            invalid(format!("{what} hold {} at index {place}, expected at least 0", values[place]))
+        }
         None => Ok(Array { values: values.into_iter().map(|value| value as u64).collect(), shape }),
     }
 }
@@ -106,6 +114,12 @@ pub(crate) struct Rows {
 impl Rows {
     /// Copies contexts of shape (n, C).
     pub(crate) fn many(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut values = Vec::new();
+        if read_floats::<Ix2>(object, &mut values).is_some()
+            && let [n_rows, n_features] = object.cast::<PyUntypedArray>()?.shape()[..]
+        {
+            return Ok(Self { values, n_rows, n_features });
+        }
         let Array { values, shape } = numbers(object, "array of contexts")?;
         let [n_rows, n_features] = shape[..] else {
             return invalid(format!(

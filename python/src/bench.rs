@@ -8,7 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locus::{PolicySpec, PolicyText, Registry, Seed, Shape};
-use locus_bench::experiment::{Experiment, ExternalTrial, Plan, PlayExternal, Progress, RunOutcome, Standing};
+use locus_bench::experiment::{
+    Experiment, ExternalTrial, Plan, PlayExternal, Progress, RunOutcome, Standing,
+};
 use locus_bench::problem::{Loaded, Sequence};
 use locus_bench::record::{Selection, TrialRow, read_readable_trials};
 use locus_bench::report::{Down, Pairs, write_report};
@@ -143,7 +145,8 @@ fn describe<'py>(py: Python<'py>, outcome: &RunOutcome) -> PyResult<Bound<'py, P
     let described = PyDict::new(py);
     described.set_item("ran", ran)?;
     described.set_item("skipped", skipped)?;
-    let failure = |row: &TrialRow| format!("{}: {}", row.id, row.outcome.as_ref().err().map_or("", String::as_str));
+    let failure =
+        |row: &TrialRow| format!("{}: {}", row.id, row.outcome.as_ref().err().map_or("", String::as_str));
     described.set_item("failed", failed.iter().map(failure).collect::<Vec<_>>())?;
     described.set_item("interrupted", interrupted)?;
     described.set_item("discarded", discarded)?;
@@ -234,7 +237,8 @@ impl PlayExternal for Processes<'_> {
                 return Err(locus_bench::Error::interrupted());
             }
             let answer = Python::attach(|py| -> PyResult<Option<Played>> {
-                let waited = py.import("concurrent.futures")?.call_method1("wait", ([&future], TICK.as_secs_f64()))?;
+                let waited =
+                    py.import("concurrent.futures")?.call_method1("wait", ([&future], TICK.as_secs_f64()))?;
                 if waited.getattr("done")?.len()? == 0 {
                     return Ok(None);
                 }
@@ -253,7 +257,9 @@ impl PlayExternal for Processes<'_> {
                     });
                 }
                 Ok(Some(Played::Failure(message))) => return Err(locus_bench::Error::other(message)),
-                Err(error) => return Err(locus_bench::Error::other(format!("the process of the trial: {error}"))),
+                Err(error) => {
+                    return Err(locus_bench::Error::other(format!("the process of the trial: {error}")));
+                }
             }
         }
     }
@@ -305,7 +311,8 @@ pub(crate) fn play_trial<'py>(
 #[pyfunction]
 pub(crate) fn suite<'py>(py: Python<'py>, name: &str, data: Option<PathBuf>) -> PyResult<Bound<'py, PyDict>> {
     let mut suite = Suite::load(name, &Registry::standard()).map_err(of_bench)?;
-    let is_available = |name: &str| locus_bench::problem::is_available(name, data.as_deref()).unwrap_or(false);
+    let is_available =
+        |name: &str| locus_bench::problem::is_available(name, data.as_deref()).unwrap_or(false);
     let note = suite.substitute_census(is_available);
     let described = PyDict::new(py);
     described.set_item("problems", suite.problems)?;
@@ -352,7 +359,8 @@ pub(crate) fn trials<'py>(py: Python<'py>, out: PathBuf) -> PyResult<(Bound<'py,
     columns.set_item("seconds_choosing", measured(|row| Some(row.seconds_choosing)).into_pyarray(py))?;
     columns.set_item("seconds_learning", measured(|row| Some(row.seconds_learning)).into_pyarray(py))?;
     columns.set_item("cpu_seconds", measured(|row| row.cpu_seconds).into_pyarray(py))?;
-    columns.set_item("interventions", measured(|row| row.interventions.map(|n| n as f64)).into_pyarray(py))?;
+    columns
+        .set_item("interventions", measured(|row| row.interventions.map(|n| n as f64)).into_pyarray(py))?;
     columns.set_item("version", texts(|row| row.version.clone()))?;
     columns.set_item("error", texts(|row| row.outcome.as_ref().err().cloned().unwrap_or_default()))?;
     Ok((columns, damages.iter().map(ToString::to_string).collect()))
@@ -378,7 +386,9 @@ pub(crate) fn table(
     };
     let against = against.map(recorded).transpose()?;
     let mut policies = policies.iter().map(|policy| recorded(policy)).collect::<PyResult<Vec<_>>>()?;
-    if let Some(reference) = against.as_ref().filter(|reference| !policies.is_empty() && !policies.contains(reference)) {
+    if let Some(reference) =
+        against.as_ref().filter(|reference| !policies.is_empty() && !policies.contains(reference))
+    {
         policies.push(reference.clone());
     }
     let selection = Selection { policies, problems };
@@ -410,7 +420,8 @@ pub(crate) fn report(
     outs: Vec<PathBuf>,
     output: Option<PathBuf>,
 ) -> PyResult<(PathBuf, Vec<PathBuf>, Vec<String>)> {
-    let written = py.detach(|| write_report(&outs, output.as_deref(), &Selection::default())).map_err(of_bench)?;
+    let written =
+        py.detach(|| write_report(&outs, output.as_deref(), &Selection::default())).map_err(of_bench)?;
     Ok((written.page, written.figures, written.warnings))
 }
 

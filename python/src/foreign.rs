@@ -25,7 +25,12 @@ pub(crate) fn python_seed(seed: Seed) -> u64 {
 
 impl Foreign {
     /// Calls the factory with `n_features`, `n_actions` and `seed`, by name.
-    pub(crate) fn build(name: &str, factory: &Py<PyAny>, shape: Shape, seed: Seed) -> Result<Self, locus::Error> {
+    pub(crate) fn build(
+        name: &str,
+        factory: &Py<PyAny>,
+        shape: Shape,
+        seed: Seed,
+    ) -> Result<Self, locus::Error> {
         Python::attach(|py| {
             let build = || -> PyResult<Self> {
                 let arguments = PyDict::new(py);
@@ -34,7 +39,15 @@ impl Foreign {
                 arguments.set_item("seed", python_seed(seed))?;
                 let policy = factory.bind(py).call((), Some(&arguments))?;
                 let (choose, learn) = (policy.getattr("choose")?.unbind(), policy.getattr("learn")?.unbind());
-                Ok(Self { name: name.to_owned(), shape, seed, choose, learn, n_observed: 0, last_round: None })
+                Ok(Self {
+                    name: name.to_owned(),
+                    shape,
+                    seed,
+                    choose,
+                    learn,
+                    n_observed: 0,
+                    last_round: None,
+                })
             };
             build().map_err(|error| failed(py, &error))
         })
@@ -66,7 +79,10 @@ impl Choose for Foreign {
     }
 
     fn distribution(&self, _: Request<'_>, _: &mut [f64]) -> Result<(), locus::Error> {
-        Err(locus::Error::policy(format!("policy `{}` does not tell the probabilities of all actions", self.name)))
+        Err(locus::Error::policy(format!(
+            "policy `{}` does not tell the probabilities of all actions",
+            self.name
+        )))
     }
 }
 

@@ -8,9 +8,10 @@ mod foreign;
 mod listing;
 mod policy;
 mod problem;
+#[cfg(feature = "timing")]
+mod timing;
 
 use pyo3::prelude::*;
-
 
 /// The extension module.
 #[pymodule]
@@ -22,9 +23,13 @@ mod _core {
     #[pymodule_export]
     use crate::listing::{policies, problems};
     #[pymodule_export]
-    use crate::policy::{Decision, FitReport, PolicyBase, Snapshot, check_seed, describe, saved_as};
+    use crate::policy::{Decision, FitReport, PolicyBase, Snapshot, check_seed, saved_as};
     #[pymodule_export]
     use crate::problem::ProblemBase;
+
+    #[cfg(feature = "timing")]
+    #[pymodule_export]
+    use crate::timing::{time_choose, time_choose_many};
 
     /// The version of the library, and a checksum of its sources.
     #[pymodule_export]

@@ -89,6 +89,12 @@ impl Rounds {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// The first round of `n` outcomes without rounds: those of the last decisions, and new ones where there were fewer decisions, as
+    /// in a log.
+    fn of_outcomes(&self, policy: &dyn locus::Policy, n: u64) -> u64 {
+        self.next().max(policy.n_observed().saturating_add(n)) - n
+    }
+
     /// The rounds of `n` decisions, given or counted; they are free again if the decisions fail.
     fn decide<T>(&self, given: Option<u64>, n: u64, decide: impl FnOnce(u64) -> PyResult<T>) -> PyResult<T> {
         if let Some(first) = given {
@@ -144,7 +150,10 @@ impl Allowed {
             ([rows, n_actions], Some(n_rows)) if *rows == n_rows => {
                 Ok(Some(Self { mask: values, is_shared: false, n_actions: *n_actions }))
             }
-            (_, None) => invalid(format!("the mask of allowed actions has shape {}, expected (actions,)", show(&shape))),
+            (_, None) => invalid(format!(
+                "the mask of allowed actions has shape {}, expected (actions,)",
+                show(&shape)
+            )),
             (_, Some(n_rows)) => invalid(format!(
                 "the mask of allowed actions has shape {}, expected (actions,) or ({n_rows}, actions)",
                 show(&shape)
@@ -188,7 +197,11 @@ fn given_rounds(rounds: Option<&Bound<'_, PyAny>>, n_rows: usize) -> PyResult<Op
     }
 }
 
-fn choose<C: Choose + ?Sized>(chooser: &C, request: Request<'_>, allowed: Option<&[bool]>) -> PyResult<Choice> {
+fn choose<C: Choose + ?Sized>(
+    chooser: &C,
+    request: Request<'_>,
+    allowed: Option<&[bool]>,
+) -> PyResult<Choice> {
     let request = match allowed {
         Some(allowed) => request.allowing(allowed),
         None => request,
@@ -204,7 +217,11 @@ trait Chooser: Sync {
     fn rounds(&self) -> &Rounds;
 
     /// Calls `body` with the policy while other Python threads run.
-    fn with<T: Send>(&self, py: Python<'_>, body: impl FnOnce(&dyn Choose) -> PyResult<T> + Send) -> PyResult<T>;
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        body: impl FnOnce(&dyn Choose) -> PyResult<T> + Send,
+    ) -> PyResult<T>;
 
     fn decide_one(
         &self,
@@ -303,7 +320,11 @@ trait Chooser: Sync {
         probabilities.into_pyarray(contexts.py()).reshape([n_rows, n_actions])
     }
 
-    fn draws<'py>(&self, contexts: &Bound<'py, PyAny>, round: Option<u64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn draws<'py>(
+        &self,
+        contexts: &Bound<'py, PyAny>,
+        round: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let py = contexts.py();
         let rows = Rows::many(contexts)?;
         let round = round.unwrap_or_else(|| self.rounds().next());
@@ -321,7 +342,11 @@ impl Chooser for PolicyBase {
         &self.rounds
     }
 
-    fn with<T: Send>(&self, py: Python<'_>, body: impl FnOnce(&dyn Choose) -> PyResult<T> + Send) -> PyResult<T> {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        body: impl FnOnce(&dyn Choose) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
         py.detach(|| body(&**built(&*self.read())?))
     }
 }
@@ -342,7 +367,11 @@ impl PolicyBase {
         py.detach(|| *self.write() = Some(policy));
     }
 
-    fn look<T>(&self, py: Python<'_>, look: impl FnOnce(&dyn locus::Policy) -> T + Send) -> PyResult<T>
+    pub(crate) fn look<T>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&dyn locus::Policy) -> T + Send,
+    ) -> PyResult<T>
     where
         T: Send,
     {
@@ -351,7 +380,8 @@ impl PolicyBase {
 }
 
 fn built(slot: &Slot) -> PyResult<&Box<dyn locus::Policy>> {
-    slot.as_ref().ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized: call super().__init__()"))
+    slot.as_ref()
+        .ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized: call super().__init__()"))
 }
 
 #[pymethods]
@@ -363,7 +393,14 @@ impl PolicyBase {
     }
 
     /// Builds the policy that `text` names, untrained.
-    fn _build(&self, py: Python<'_>, text: &str, n_features: usize, n_actions: usize, seed: u64) -> PyResult<()> {
+    fn _build(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        n_features: usize,
+        n_actions: usize,
+        seed: u64,
+    ) -> PyResult<()> {
         let policy = py.detach(|| {
             let spec: PolicySpec = text.parse().map_err(of_policy)?;
             spec.build(Shape::new(n_features, n_actions), Seed::new(seed)).map_err(of_policy)
@@ -397,9 +434,6 @@ impl PolicyBase {
         self.rounds.next()
     }
 
-    /// choose(x, *, allowed=None, propensity=True, round=None)
-    /// --
-    ///
     /// Decides for one context.
     ///
     /// ``x`` has shape (n_features,). ``allowed`` is a mask of shape (n_actions,): actions whose entry is False are not chosen.
@@ -455,9 +489,10 @@ impl PolicyBase {
             && let (Ok(action), Ok(reward)) = (actions.extract::<usize>(), rewards.extract::<f64>())
         {
             return with_context(X, |context| {
-                let round = self.rounds.next().saturating_sub(1);
-                let outcome = Outcome::new(round, context, action, reward);
-                self.take_in(py, |policy| policy.learn(outcome))
+                self.take_in(py, |policy| {
+                    let round = self.rounds.of_outcomes(policy, 1);
+                    policy.learn(Outcome::new(round, context, action, reward))
+                })
             });
         }
         let contexts = numbers(X, "array of contexts")?;
@@ -488,13 +523,9 @@ impl PolicyBase {
             Some(rounds) => {
                 let rounds = counts(rounds, "rounds")?;
                 check("rounds", &rounds.shape)?;
-                rounds.values
+                Some(rounds.values)
             }
-            // The last decisions; rows of a log are counted from the first free round.
-            None => {
-                let first = self.rounds.next().saturating_sub(n_rows as u64);
-                (first..).take(n_rows).collect()
-            }
+            None => None,
         };
         let weights = match weights {
             Some(weights) => {
@@ -509,16 +540,21 @@ impl PolicyBase {
         if n_features == 0 && n_rows > 0 {
             return invalid("the contexts have no features, expected at least one".to_owned());
         }
-        let rows = contexts.zip(&rounds).zip(actions.values.iter().zip(&rewards.values)).zip(&weights);
-        let outcomes: Vec<Outcome<'_>> = rows
-            .map(|(((context, round), (action, reward)), weight)| {
-                let action = usize::try_from(*action).unwrap_or(usize::MAX);
-                Outcome::new(*round, context, action, *reward).with_weight(*weight)
-            })
-            .collect();
-        self.take_in(py, |policy| match outcomes[..] {
-            [outcome] if is_one => policy.learn(outcome),
-            _ => policy.learn_many(&outcomes),
+        let rows = contexts.zip(actions.values.iter().zip(&rewards.values)).zip(&weights);
+        let outcome = |((context, (action, reward)), weight): ((_, (&u64, &f64)), &f64)| {
+            let action = usize::try_from(*action).unwrap_or(usize::MAX);
+            Outcome::new(0, context, action, *reward).with_weight(*weight)
+        };
+        let mut outcomes: Vec<Outcome<'_>> = rows.map(outcome).collect();
+        self.take_in(py, |policy| {
+            let first = self.rounds.of_outcomes(policy, n_rows as u64);
+            for (index, outcome) in outcomes.iter_mut().enumerate() {
+                outcome.round = rounds.as_ref().map_or(first + index as u64, |rounds| rounds[index]);
+            }
+            match outcomes[..] {
+                [outcome] if is_one => policy.learn(outcome),
+                _ => policy.learn_many(&outcomes),
+            }
         })
     }
 
@@ -550,7 +586,11 @@ impl PolicyBase {
     /// sample rewards return the scores that they compare.
     #[pyo3(signature = (X, *, round=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
-    fn sample_rewards<'py>(&self, X: &Bound<'py, PyAny>, round: Option<u64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn sample_rewards<'py>(
+        &self,
+        X: &Bound<'py, PyAny>,
+        round: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.draws(X, round)
     }
 
@@ -564,7 +604,8 @@ impl PolicyBase {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
             let mut slot = self.write();
-            let policy = slot.as_mut().ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized"))?;
+            let policy =
+                slot.as_mut().ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized"))?;
             policy.set_next_round(self.rounds.next());
             PyResult::Ok(policy.save())
         })?;
@@ -580,7 +621,8 @@ impl PolicyBase {
     ) -> PyResult<FitReport> {
         py.detach(|| {
             let mut slot = self.write();
-            let policy = slot.as_mut().ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized"))?;
+            let policy =
+                slot.as_mut().ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized"))?;
             let report = learn(&mut **policy);
             self.rounds.0.fetch_max(policy.next_round(), Ordering::Relaxed);
             report.map(FitReport::from).map_err(of_policy)
@@ -602,7 +644,11 @@ impl Chooser for Snapshot {
         &self.rounds
     }
 
-    fn with<T: Send>(&self, py: Python<'_>, body: impl FnOnce(&dyn Choose) -> PyResult<T> + Send) -> PyResult<T> {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        body: impl FnOnce(&dyn Choose) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
         py.detach(|| body(&*self.chooser))
     }
 }
@@ -683,21 +729,17 @@ impl Snapshot {
     /// Draws every action's mean reward for each context, as ``Policy.sample_rewards`` does.
     #[pyo3(signature = (X, *, round=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
-    fn sample_rewards<'py>(&self, X: &Bound<'py, PyAny>, round: Option<u64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    fn sample_rewards<'py>(
+        &self,
+        X: &Bound<'py, PyAny>,
+        round: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.draws(X, round)
     }
 
     fn __repr__(&self) -> String {
         format!("<snapshot of {}>", self.chooser.name())
     }
-}
-
-/// The canonical form of a policy's text, its preset and every setting as text.
-#[pyfunction]
-pub(crate) fn describe(text: &str) -> PyResult<(String, String, Vec<(String, String)>)> {
-    let spec: PolicySpec = text.parse().map_err(of_policy)?;
-    let settings = spec.settings().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    Ok((spec.id().to_owned(), spec.preset().to_owned(), settings))
 }
 
 /// What a saved policy is: its text, number of features, number of actions and seed.

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
-use locus::{Seed, Shape};
-use locus_bench::problem::{CsvOptions, Loaded, MissingValues, from_labels, from_rounds, load, load_csv, load_npz, parse_delimiter};
-use locus_bench::trial::sequence_seed;
+use locus::{PolicySpec, Seed, Shape};
+use locus_bench::problem::{
+    CsvOptions, Loaded, MissingValues, from_labels, from_rounds, load, load_csv, load_npz, parse_delimiter,
+};
+use locus_bench::trial::{TrialId, sequence_seed};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 
 use crate::arrays::{Array, Rows, invalid, numbers, show};
-use crate::errors::of_bench;
+use crate::errors::{of_bench, of_policy};
 
 /// A problem, loaded and ready for trials.
-#[pyclass(frozen, subclass, module = "locus_bandits")]
+#[pyclass(frozen, module = "locus_bandits")]
 pub(crate) struct ProblemBase {
     pub(crate) loaded: Loaded,
 }
@@ -50,7 +52,11 @@ impl ProblemBase {
         };
         let optimal = match optimal {
             Some(optimal) => {
-                if optimal.getattr("dtype").and_then(|dtype| dtype.getattr("kind")?.extract::<String>()).is_ok_and(|kind| "iub".contains(&kind)) {
+                if optimal
+                    .getattr("dtype")
+                    .and_then(|dtype| dtype.getattr("kind")?.extract::<String>())
+                    .is_ok_and(|kind| "iub".contains(&kind))
+                {
                     return invalid(
                         "`optimal` holds integers, expected floats: it is the best expected reward of each round, not the index of the best action"
                             .to_owned(),
@@ -58,7 +64,11 @@ impl ProblemBase {
                 }
                 let Array { values, shape } = numbers(optimal, "array `optimal`")?;
                 if shape != [contexts.n_rows] {
-                    return invalid(format!("`optimal` has shape {}, expected ({},)", show(&shape), contexts.n_rows));
+                    return invalid(format!(
+                        "`optimal` has shape {}, expected ({},)",
+                        show(&shape),
+                        contexts.n_rows
+                    ));
                 }
                 Some(values)
             }
@@ -154,6 +164,14 @@ impl ProblemBase {
         let seed = sequence_seed(Seed::new(seed), problem.name(), trial);
         let sequence = py.detach(|| problem.sequence(steps, seed)).map_err(of_bench)?;
         sequence_arrays(py, &sequence)
+    }
+
+    /// The seed that ``bench`` gives a policy of ours in a trial.
+    #[pyo3(signature = (policy, *, seed=0, trial=0))]
+    fn policy_seed(&self, policy: &str, seed: u64, trial: usize) -> PyResult<u64> {
+        let policy: PolicySpec = policy.parse().map_err(of_policy)?;
+        let id = TrialId { problem: self.name().to_owned(), policy: policy.to_string(), trial };
+        Ok(id.policy_seed(Seed::new(seed)).number())
     }
 
     fn __repr__(&self) -> String {

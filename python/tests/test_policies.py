@@ -1,0 +1,378 @@
+"""Policies and snapshots: decisions, learning, saving, scikit-learn's manners, threads."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import io
+import pickle
+import pydoc
+import runpy
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import locus_bandits as lb
+
+N_FEATURES, N_ACTIONS = 5, 3
+IDS = [info["id"] for info in lb.policies()]
+# Short training, so that every policy can be tried.
+SHORT = {"minibatches": 2, "prior_minibatches": 2, "batch_size": 8}
+
+
+def short(policy_id: str) -> str:
+    keys = {setting["key"] for info in lb.policies() if info["id"] == policy_id for setting in info["settings"]}
+    settings = ",".join(f"{key}={value}" for key, value in SHORT.items() if key in keys)
+    return f"{policy_id}[{settings}]"
+
+
+def build(policy_id: str, seed: int = 7) -> lb.Policy:
+    return lb.Policy(short(policy_id), n_features=N_FEATURES, n_actions=N_ACTIONS, seed=seed)
+
+
+def contexts(n: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, N_FEATURES)).astype(np.float32)
+
+
+def trained(policy_id: str, n: int = 40) -> lb.Policy:
+    policy = build(policy_id)
+    for x in contexts(n):
+        decision = policy.choose(x)
+        policy.learn(x, decision.action, float(decision.action == 1) + 0.1 * float(x[0]))
+    return policy
+
+
+@pytest.mark.parametrize("policy_id", IDS)
+def test_every_policy_decides_learns_and_continues_after_it_is_saved(policy_id: str, tmp_path: Path) -> None:
+    policy = trained(policy_id)
+    assert (policy.n_observed, policy.next_round) == (40, 40)
+    policy.choose(contexts(1)[0])
+    policy.save(tmp_path / "p.locus")
+    copies = [
+        lb.load(tmp_path / "p.locus"),
+        lb.load(policy.to_bytes()),
+        pickle.loads(pickle.dumps(policy)),
+        copy.deepcopy(policy),
+    ]
+    X = contexts(20, seed=3)
+    expected = [policy.choose(x) for x in X]
+    assert all(decision.propensity is not None and 0 < decision.propensity <= 1 for decision in expected)
+    assert [decision.round for decision in expected] == list(range(41, 61))
+    for other in copies:
+        assert (other.n_observed, other.next_round, other.name) == (40, 41, policy.name)
+        assert [other.choose(x) for x in X] == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["p.locus"]
+
+
+@pytest.mark.parametrize("policy_id", IDS)
+def test_probabilities_add_up_and_masks_hold(policy_id: str) -> None:
+    policy = trained(policy_id)
+    X = contexts(10, seed=1)
+    probabilities = policy.predict_proba(X)
+    assert probabilities.shape == (10, N_ACTIONS)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-6)
+    np.testing.assert_array_equal(policy.predict(X), probabilities.argmax(axis=1))
+    mask = np.ones((10, N_ACTIONS), bool)
+    mask[np.arange(10), policy.predict(X)] = False
+    actions, propensities = policy.choose_many(X, allowed=mask)
+    assert propensities is not None and (propensities > 0).all()
+    assert mask[np.arange(10), actions].all()
+    assert (policy.predict_proba(X, allowed=[True, False, True])[:, 1] == 0).all()
+    assert policy.choose(X[0], allowed=[False, True, False]).action == 1
+
+
+def test_batches_of_linear_policies_choose_as_one_by_one() -> None:
+    X = contexts(100, seed=2)
+    for propensity in (True, False):
+        one, many = trained("lin-full-post"), trained("lin-full-post")
+        decisions = [one.choose(x, propensity=propensity) for x in X]
+        actions, propensities = many.choose_many(X, propensity=propensity)
+        assert [decision.action for decision in decisions] == actions.tolist()
+        assert (propensities is None) == (not propensity)
+        assert one.next_round == many.next_round == 140
+
+
+def test_the_kind_of_array_makes_no_difference() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X = contexts(30, seed=4)
+    policy = trained("lin-full-post")
+    expected = policy.predict_proba(X)
+    wide = np.zeros((30, 2 * N_FEATURES), np.float32)
+    wide[:, ::2] = X
+    misaligned = np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(X.shape)
+    for other in (
+        X.astype(np.float64),
+        np.asfortranarray(X),
+        wide[:, ::2],
+        misaligned,
+        X.astype(">f4"),
+        X.tolist(),
+        pandas.DataFrame(X),
+        polars.DataFrame(X),
+    ):
+        np.testing.assert_array_equal(policy.predict_proba(other), expected)
+    first = policy.choose(X[0], round=99)
+    for other in (X[0].astype(np.float64), wide[0, ::2], X[0].tolist(), pandas.Series(X[0]), polars.Series(X[0])):
+        assert policy.choose(other, round=99) == first
+
+
+def test_arrays_are_copied() -> None:
+    X, actions, rewards = contexts(20), np.ones(20, np.int64), np.ones(20)
+    policy = build("neural-linear")
+    policy.learn(X, actions, rewards)
+    before = policy.to_bytes()
+    X[:], actions[:], rewards[:] = 9, 0, 5
+    assert policy.to_bytes() == before
+
+
+def test_learning_many_rows_is_learning_one_by_one_for_linear_policies() -> None:
+    X, rng = contexts(50), np.random.default_rng(1)
+    actions, rewards = rng.integers(0, N_ACTIONS, 50), rng.normal(size=50)
+    one, many, late = build("lin-full-post"), build("lin-full-post"), build("lin-full-post")
+    for row in range(50):
+        one.learn(X[row], int(actions[row]), float(rewards[row]))
+    report = many.learn(X, actions, rewards)
+    assert (report.minibatches, report.mean_loss, report.interventions) == (0, None, 0)
+    late.partial_fit(X[:30], actions[:30], rewards[:30], rounds=np.arange(20, 50)).partial_fit(
+        X[30:], actions[30:], rewards[30:], rounds=np.arange(20), weights=np.ones(20)
+    )
+    for other in (one, late):
+        np.testing.assert_allclose(many.sample_rewards(X, round=9), other.sample_rewards(X, round=9), rtol=1e-6)
+    assert (one.next_round, many.next_round, late.next_round, late.n_observed) == (50, 50, 50, 50)
+
+
+def test_a_snapshot_shares_the_counter_and_does_not_learn() -> None:
+    policy = trained("lin-full-post")
+    snapshot = policy.snapshot()
+    assert (snapshot.name, snapshot.n_features, snapshot.n_actions) == (policy.name, N_FEATURES, N_ACTIONS)
+    X = contexts(10, seed=5)
+    before = snapshot.predict_proba(X)
+    np.testing.assert_array_equal(before, policy.predict_proba(X))
+    rounds = [snapshot.choose(X[0]).round, policy.choose(X[0]).round]
+    snapshot.choose_many(X)
+    assert rounds == [40, 41] and policy.next_round == snapshot.next_round == 52
+    policy.learn(X, [0] * 10, [5.0] * 10)
+    # The next round, from which auxiliary numbers are drawn, has moved.
+    for x in X:
+        assert snapshot.choose(x, round=7) == snapshot.choose(x, round=7)
+    assert not np.array_equal(policy.sample_rewards(X, round=3), snapshot.sample_rewards(X, round=3))
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(snapshot)
+
+
+def test_threads_decide_while_one_learns() -> None:
+    policy = trained("neural-linear")
+    X = contexts(200, seed=6)
+    seen: list[int] = []
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def decide(snapshot: lb.Snapshot) -> None:
+        try:
+            rounds = [snapshot.choose(x).round for x in X]
+            actions, _ = snapshot.choose_many(X)
+            assert set(actions.tolist()) <= set(range(N_ACTIONS))
+            seen.extend(rounds)
+        except BaseException as error:
+            failures.append(error)
+
+    def learn() -> None:
+        try:
+            while not done.is_set():
+                policy.learn(X, np.zeros(len(X), np.int64), np.ones(len(X)))
+        except BaseException as error:
+            failures.append(error)
+
+    first = policy.next_round
+    learner = threading.Thread(target=learn)
+    deciders = [threading.Thread(target=decide, args=(policy.snapshot(),)) for _ in range(4)]
+    learner.start()
+    for thread in deciders:
+        thread.start()
+    for thread in deciders:
+        thread.join()
+    done.set()
+    learner.join()
+    assert not failures
+    assert len(set(seen)) == len(seen) == 800 and min(seen) >= first, "no round is used twice"
+
+
+def test_the_interpreter_runs_while_a_policy_computes() -> None:
+    policy = lb.Policy("lin-full-post", n_features=50, n_actions=5, seed=0)
+    X = np.random.default_rng(0).normal(size=(500, 50))
+    actions, rewards = np.arange(500) % 5, X[:, 0].copy()
+    snapshot = policy.snapshot()
+    # With this interval Python gives its lock away only where a call releases it.
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(600.0)
+    try:
+        for call in (
+            lambda: policy.learn(X, actions, rewards),
+            lambda: policy.choose(X[0]),
+            lambda: policy.choose_many(X),
+            lambda: policy.predict(X),
+            lambda: policy.predict_proba(X),
+            lambda: policy.sample_rewards(X),
+            lambda: policy.to_bytes(),
+            lambda: snapshot.choose_many(X),
+        ):
+            go, ran = threading.Event(), threading.Event()
+
+            def other(go: threading.Event = go, ran: threading.Event = ran) -> None:
+                go.wait()
+                ran.set()
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            go.set()
+            # A busy machine may need several calls before it runs the other thread.
+            for _ in range(100_000):
+                call()
+                if ran.is_set():
+                    break
+            assert ran.is_set()
+            thread.join()
+    finally:
+        sys.setswitchinterval(switch)
+
+
+def test_classes_show_every_setting() -> None:
+    for info in lb.policies():
+        cls = getattr(lb, "".join(part.capitalize() for part in info["id"].split("-")))
+        parameters = inspect.signature(cls).parameters
+        for setting in info["settings"]:
+            assert setting["key"] in parameters
+            assert f"{setting['key']} : {setting['expected']}" in (cls.__doc__ or "")
+        for preset in info["presets"]:
+            policy = cls(n_features=2, n_actions=2, preset=preset)
+            expected = info["id"] if preset == info["presets"][0] else f"{info['id']}@{preset}"
+            assert policy.name == expected
+        # Each value that a preset has can be given as a keyword.
+        typed = {setting["key"]: setting["defaults"][info["presets"][0]] for setting in info["settings"]}
+        assert cls(n_features=2, n_actions=2, **typed).name == info["id"]
+    output = io.StringIO()
+    pydoc.doc(lb.LuGauss, output=output)
+    assert "latent_dim" in output.getvalue()
+
+
+def test_settings_take_values_of_python() -> None:
+    policy = lb.LuGauss(
+        n_features=np.int64(4), n_actions=2, decoder_layers=(20, 10), floor=np.float64(0.1), replay_capacity="all"
+    )
+    assert policy.name == "lu-gauss[decoder_layers=20x10,floor=0.1]"
+    assert lb.NeuralLinear(n_features=4, n_actions=2, hidden_layers=[]).name == "neural-linear[hidden_layers=none]"
+    switches = [
+        (info["id"], setting["key"])
+        for info in lb.policies()
+        for setting in info["settings"]
+        if setting["expected"] == "one of on off"
+    ]
+    assert switches
+    for policy_id, key in switches:
+        cls = getattr(lb, "".join(part.capitalize() for part in policy_id.split("-")))
+        names = {cls(n_features=2, n_actions=2, **{key: value}).name for value in (True, False)}
+        assert len(names) == 2
+
+
+def test_scikit_learn_clones_a_policy() -> None:
+    base = pytest.importorskip("sklearn.base")
+    policy = lb.LuGauss(n_features=3, n_actions=2, seed=5, preset="paper", decoder_layers=[8])
+    other = base.clone(policy)
+    assert other.get_params() == policy.get_params() and other.name == policy.name
+    assert base.clone(lb.Policy("lin-ucb", n_features=3, n_actions=2)).name == "lin-ucb"
+    assert policy.set_params(random_state=9, floor=0.2) is policy
+    assert (policy.seed, policy.name) == (9, "lu-gauss@paper[decoder_layers=8,floor=0.2]")
+    assert lb.LinUcb(n_features=2, n_actions=2, random_state=3).seed == 3
+    policy.learn([1.0, 2.0, 3.0], 1, 1.0)
+    with pytest.raises(ValueError, match="would discard"):
+        policy.set_params(floor=0.1)
+    with pytest.raises(ValueError, match="has no parameter 'flor'"):
+        other.set_params(flor=0.1)
+    with pytest.raises(ValueError, match="give one of them"):
+        lb.LinUcb(n_features=2, n_actions=2, seed=1, random_state=3)
+    assert repr(other) == (
+        "LuGauss(n_features=3, n_actions=2, seed=5, preset='paper', decoder_layers=[8])"
+    )
+
+
+def test_joblib_dumps_a_policy(tmp_path: Path) -> None:
+    joblib = pytest.importorskip("joblib")
+    policy = trained("locus")
+    joblib.dump(policy, tmp_path / "p.joblib")
+    assert joblib.load(tmp_path / "p.joblib").to_bytes() == policy.to_bytes()
+
+
+def test_errors_are_those_of_python(tmp_path: Path) -> None:
+    policy = build("lin-full-post")
+    x = contexts(1)[0]
+    before = policy.to_bytes()
+    for message, call in {
+        "context has 2 features but the policy was built for 5": lambda: policy.choose(x[:2]),
+        "feature 1 of the context is NaN": lambda: policy.choose([0, np.nan, 0, 0, 0]),
+        "feature 0 of the context is inf": lambda: policy.choose([1e300, 0, 0, 0, 0]),
+        "expected one dimension": lambda: policy.choose(x[None, :]),
+        "expected two dimensions": lambda: policy.choose_many(x),
+        "encode text and dates": lambda: policy.choose(["a"] * 5),
+        "expected bool": lambda: policy.choose(x, allowed=[1, 1, 1]),
+        "the mask of allowed actions has 2 entries": lambda: policy.choose(x, allowed=[True, True]),
+        "allows none of the 3 actions": lambda: policy.choose(x, allowed=[False] * 3),
+        "actions have dtype float64": lambda: policy.learn(x, 1.5, 1.0),
+        "action is 3 but": lambda: policy.learn(x, 3, 1.0),
+        "actions hold -1": lambda: policy.learn(x, -1, 1.0),
+        "reward is NaN": lambda: policy.learn(x, 1, np.nan),
+        "outcome 1: reward is inf": lambda: policy.learn([x, x], [0, 1], [1.0, np.inf]),
+        "actions have shape": lambda: policy.learn([x, x], [0], [1.0, 2.0]),
+        "weight is 0": lambda: policy.learn(x, 0, 1.0, weights=0.0),
+        "rounds have shape": lambda: policy.choose_many([x, x], rounds=[1]),
+        "no policy is called `lu-gaus`": lambda: lb.Policy("lu-gaus", n_features=2, n_actions=2),
+        "n_features is 0": lambda: lb.LinUcb(n_features=0, n_actions=2),
+        "n_actions is 2.5": lambda: lb.LinUcb(n_features=2, n_actions=2.5),
+        "seed is -1": lambda: lb.LinUcb(n_features=2, n_actions=2, seed=-1),
+        "`floor` is `2`, expected": lambda: lb.LinUcb(n_features=2, n_actions=2, floor=2),
+        "not a saved policy": lambda: lb.load(b"something else"),
+        "has no reward model": lambda: lb.Uniform(n_features=2, n_actions=2).sample_rewards([[1.0, 2.0]]),
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert policy.to_bytes() == before, "bad input changes nothing"
+    with pytest.raises(FileNotFoundError):
+        lb.load(tmp_path / "missing.locus")
+    with pytest.raises(TypeError):
+        lb.LinUcb(n_features=2, n_actions=2, florr=2)
+    damaged = bytearray(before)
+    damaged[40] ^= 1
+    with pytest.raises(ValueError, match="damaged"):
+        lb.load(bytes(damaged))
+    assert issubclass(lb.NumericError, ArithmeticError)
+
+
+def test_numbers_that_overflow_are_numeric_errors() -> None:
+    policy = lb.Policy("neural-linear[minibatches=2,train_every=10]", n_features=2, n_actions=2, seed=0)
+    with pytest.raises(lb.NumericError, match="the model was restored"):
+        policy.learn([[1e19, 1.0]] * 10, [0, 1] * 5, [3e38, -3e38] * 5)
+    assert policy.n_observed == 10
+    assert policy.choose([1.0, 1.0]).action in (0, 1)
+
+
+def test_an_object_that_was_not_initialized_says_so() -> None:
+    class Careless(lb.Policy):
+        def __init__(self) -> None:
+            pass
+
+    with pytest.raises(RuntimeError, match="not initialized"):
+        Careless().choose([1.0])
+
+
+def test_a_file_of_rust_is_read(tmp_path: Path) -> None:
+    saved = Path(__file__).parents[2] / "crates/locus/tests/saved/format-2-lin-full-post.locus"
+    policy = lb.load(saved)
+    assert (policy.name, policy.n_observed, policy.next_round) == ("lin-full-post", 30, 30)
+
+
+def test_stubs_are_those_of_the_table_of_settings() -> None:
+    folder = Path(__file__).parents[1]
+    text = runpy.run_path(str(folder / "write_stubs.py"))["stub"]()
+    assert text == (folder / "locus_bandits/_policies.pyi").read_text(encoding="utf-8"), "run write_stubs.py"
