@@ -105,7 +105,8 @@ impl Rounds {
         let first = self.0.fetch_add(n, Ordering::Relaxed);
         decide(first).inspect_err(|_| {
             // Unless another thread has decided since.
-            let _ = self.0.compare_exchange(first + n, first, Ordering::Relaxed, Ordering::Relaxed);
+            let _ =
+                self.0.compare_exchange(first.wrapping_add(n), first, Ordering::Relaxed, Ordering::Relaxed);
         })
     }
 }
@@ -267,9 +268,9 @@ trait Chooser: Sync {
                 }
                 choices
             }
-            None => self
-                .rounds()
-                .decide(None, rows.n_rows as u64, |first| decide(&|index| first + index as u64))?,
+            None => self.rounds().decide(None, rows.n_rows as u64, |first| {
+                decide(&|index| first.wrapping_add(index as u64))
+            })?,
         };
         let actions: Vec<i64> = choices.iter().map(|choice| choice.action as i64).collect();
         let propensities = propensity.then(|| {
@@ -347,7 +348,7 @@ impl Chooser for PolicyBase {
         py: Python<'_>,
         body: impl FnOnce(&dyn Choose) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| body(&**built(&*self.read())?))
+        py.detach(|| body(built(&self.read())?))
     }
 }
 
@@ -375,13 +376,20 @@ impl PolicyBase {
     where
         T: Send,
     {
-        py.detach(|| Ok(look(&**built(&*self.read())?)))
+        py.detach(|| Ok(look(built(&self.read())?)))
     }
 }
 
-fn built(slot: &Slot) -> PyResult<&Box<dyn locus::Policy>> {
-    slot.as_ref()
-        .ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized: call super().__init__()"))
+fn built(slot: &Slot) -> PyResult<&dyn locus::Policy> {
+    slot.as_deref().ok_or_else(not_initialized)
+}
+
+fn built_mut(slot: &mut Slot) -> PyResult<&mut Box<dyn locus::Policy>> {
+    slot.as_mut().ok_or_else(not_initialized)
+}
+
+fn not_initialized() -> PyErr {
+    PyRuntimeError::new_err("the policy was not initialized: call super().__init__()")
 }
 
 #[pymethods]
@@ -549,7 +557,8 @@ impl PolicyBase {
         self.take_in(py, |policy| {
             let first = self.rounds.of_outcomes(policy, n_rows as u64);
             for (index, outcome) in outcomes.iter_mut().enumerate() {
-                outcome.round = rounds.as_ref().map_or(first + index as u64, |rounds| rounds[index]);
+                outcome.round =
+                    rounds.as_ref().map_or(first.wrapping_add(index as u64), |rounds| rounds[index]);
             }
             match outcomes[..] {
                 [outcome] if is_one => policy.learn(outcome),
@@ -604,8 +613,7 @@ impl PolicyBase {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| {
             let mut slot = self.write();
-            let policy =
-                slot.as_mut().ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized"))?;
+            let policy = built_mut(&mut slot)?;
             policy.set_next_round(self.rounds.next());
             PyResult::Ok(policy.save())
         })?;
@@ -621,8 +629,7 @@ impl PolicyBase {
     ) -> PyResult<FitReport> {
         py.detach(|| {
             let mut slot = self.write();
-            let policy =
-                slot.as_mut().ok_or_else(|| PyRuntimeError::new_err("the policy was not initialized"))?;
+            let policy = built_mut(&mut slot)?;
             let report = learn(&mut **policy);
             self.rounds.0.fetch_max(policy.next_round(), Ordering::Relaxed);
             report.map(FitReport::from).map_err(of_policy)
