@@ -1,14 +1,14 @@
 //! Rows that differ from one and the same row in few numbers.
 //!
-//! Of a category's one-hot columns all are alike in nearly every row, before they are standardized (zeros) and after (the same small number
-//! in place of each zero). So a row is kept as what it has other than the row in common: a few dozen numbers of hundreds. What
-//! a layer computes from such rows is in the next room, `sparse_product.rs`.
+//! One-hot columns have the same value in nearly every row, both before standardization (zeros) and after (the same small number
+//! for each zero). So a row is stored as its differences from a common row: a few dozen numbers of hundreds. `sparse_product.rs`
+//! has the products with such rows.
 
 use multiversion::multiversion;
 
 use super::panel::{Lines, Panel};
 
-/// What a net is given.
+/// The input of a net.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// [in, N]

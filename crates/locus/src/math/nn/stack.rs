@@ -402,8 +402,8 @@ mod tests {
         }
     }
 
-    /// Few inputs, so that it shows whether their number has a 1 added. Bounds are five standard errors of a variance of n normals: by chance
-    /// once in 400 000 seeds.
+    /// Few inputs, so that it shows whether their number has a 1 added. Bounds are five standard errors of a variance of n normals; false alarms
+    /// for one seed in 400 000.
     #[test]
     fn weights_start_with_the_variance_that_their_inputs_ask_for() {
         for (n_in, n_hidden, n_out) in [(3, 999, 5), (999, 3, 998)] {

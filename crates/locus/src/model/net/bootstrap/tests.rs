@@ -1,4 +1,4 @@
-//! Who takes in what, in training, with bounded replays and after a restart; and nets that differ.
+//! Which nets include which observations, in training, with bounded replays and after a restart; and nets that differ.
 
 use super::*;
 use crate::agent::contract::assert_settings;
@@ -32,7 +32,7 @@ fn teach(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<FitReport
     rounds.map(teach).collect()
 }
 
-/// Counts of 20 000 observations, alone and for pairs of nets and of neighbors, lie within five standard deviations: by chance once in 100 000 seeds for all
+/// Counts of 20 000 observations, alone and for pairs of nets and of neighbors, lie within five standard deviations; false alarms for one seed in 100 000 for all
 /// of them.
 #[test]
 fn nets_take_in_observations_independently_with_their_probability() {
@@ -99,7 +99,7 @@ fn nets_start_apart_and_stay_apart() {
     }
 }
 
-/// Counts of 3000 draws lie within five standard deviations: by chance once in 500 000 seeds for all three.
+/// Counts of 3000 draws lie within five standard deviations; false alarms for one seed in 500 000 for all three.
 #[test]
 fn every_net_decides_equally_often() {
     let mut policy = small().build_agent(SHAPE, Seed::new(1)).unwrap();
@@ -175,8 +175,8 @@ fn defaults_are_the_benchmarks() {
     assert_settings("bootstrap", expected);
 }
 
-/// Weights of 1 to 4 in turn. In a minibatch of 50 000 rows the count of each of about 20 observations lies within five standard deviations: by
-/// chance once in 80 000 seeds for all.
+/// Weights of 1 to 4 in turn. In a minibatch of 50 000 rows the count of each of about 20 observations lies within five standard deviations; false alarms
+/// for one seed in 80 000 for all.
 #[test]
 fn a_net_draws_its_own_observations_in_proportion_to_their_weights() {
     const N: usize = 50_000;

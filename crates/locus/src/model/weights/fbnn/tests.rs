@@ -155,7 +155,7 @@ fn what_is_not_linear_is_learned() {
     }
 }
 
-/// All that a policy learns after it was saved and loaded is, to the bit, what it would have learned.
+/// A policy that was saved and loaded learns exactly what it would have learned.
 #[test]
 fn a_loaded_policy_learns_the_same_to_the_bit() {
     let spec: PolicySpec =
