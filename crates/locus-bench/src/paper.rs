@@ -1,8 +1,8 @@
-//! The numbers that the paper prints, to stand beside ours.
+//! The paper's printed results, for comparison.
 //!
-//! From "Thompson Sampling via Local Uncertainty" (ICML 2020): its tables of normalised cumulative regret (main
-//! text and ablation), normalised simple regret, and runtime. The paper calls its ± a standard error, but the
-//! size says standard deviation. Its values are of 2000 steps and 50 trials; the runtimes are of one run.
+//! From "Thompson Sampling via Local Uncertainty" (ICML 2020): its tables of normalized cumulative regret (main text and
+//! ablation), normalized simple regret, and runtime. The paper calls its ± a standard error, but its size is that of a standard
+//! deviation. Its values are of 2000 steps and 50 trials; the runtimes are of one run.
 
 use locus::PolicyText;
 

@@ -24,7 +24,7 @@ pub(crate) fn problems() -> Result<u8> {
     Ok(0)
 }
 
-/// Lists the policies, or those asked for, with every setting.
+/// Lists all or the given policies, with every setting.
 pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
     let all = registry.policies();
     for id in ids {

@@ -3,9 +3,8 @@
 //! Time left is estimated from the trials that have ended, and where a kind has none from its running trials: a trial that took 10
 //! seconds for a quarter of its steps will take 40. So the estimate does not wait for the first trial of the slowest policy to end.
 //!
-//! A [`Standing`] is kept by whoever watches a run, from the rows as they come, and is made by
-//! [`read_status`](crate::status::read_status) from those of a folder. Each row costs a few additions, so that watching
-//! costs nothing beside trials.
+//! A watcher of a run updates a [`Standing`] with each row; [`read_status`](crate::status::read_status) creates one from the rows
+//! of a folder. A row costs a few additions, which is negligible.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +15,7 @@ use super::progress::STEPS_AT_A_TIME;
 use crate::record::TrialRow;
 use crate::trial::TrialId;
 
-/// How far the trials that were asked for have come.
+/// The progress of the requested trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     policies: Vec<String>,
@@ -24,7 +23,7 @@ pub struct Standing {
     /// One for each policy and problem, the problems of a policy side by side.
     kinds: Vec<Kind>,
     pace: Pace,
-    /// The same with what running trials tell, as of the last [`tick`](Self::tick).
+    /// The same, including running trials as of the last [`tick`](Self::tick).
     running_pace: Option<Pace>,
     steps: usize,
     jobs: usize,
@@ -59,7 +58,7 @@ impl Running {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Kind {
-    /// The numbers of the trials asked for: ranges in order, none of which overlap.
+    /// The numbers of the requested trials: sorted ranges that do not overlap.
     numbers: Vec<Range<usize>>,
     /// How many these are.
     asked: usize,
@@ -74,10 +73,10 @@ struct Kind {
     uniform: f64,
 }
 
-/// How far one policy has come on one problem.
+/// The progress of one policy on one problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KindStanding {
-    /// Trials asked for.
+    /// Requested trials.
     pub asked: usize,
     /// Those of them that ended well.
     pub done: usize,
@@ -86,13 +85,13 @@ pub struct KindStanding {
     /// Cumulative regret so far in percent of Uniform's over the same trials, as in the summary; `None` before there is a
     /// trial that both have ended.
     pub mean: Option<f64>,
-    /// What all its trials took together.
+    /// The seconds of all its trials together.
     pub seconds: f64,
-    /// What the trials that are left will take, one after another; `None` before any trial of the run has ended or taken steps.
+    /// The estimated seconds of the remaining trials, one after another; `None` before any trial of the run has ended or taken steps.
     pub seconds_left: Option<f64>,
-    /// Whether no trial of the policy has ended or taken steps, so that what is left is known to the order of magnitude at best.
+    /// Whether no trial of the policy has ended or taken steps, so that the time left is at best right to the order of magnitude.
     pub is_rough: bool,
-    /// Trials that ended and the parts of those under way, e.g. 2.5.
+    /// Finished trials and the completed parts of running ones, e.g. 2.5.
     pub progress: f64,
 }
 
@@ -236,7 +235,7 @@ impl Standing {
         Some((policy, problem))
     }
 
-    /// How far a policy has come on a problem, by their places.
+    /// The progress of a policy on a problem, by their indices.
     pub fn kind(&self, policy: usize, problem: usize) -> KindStanding {
         let kind = &self.kinds[policy * self.problems.len() + problem];
         let is_of_kind =

@@ -1,4 +1,4 @@
-//! How many humps a sample has.
+//! Counts the modes of a sample.
 //!
 //! The density is estimated with Gaussian kernels, as wide as Silverman's rule of thumb says (0.9 × the smaller of the
 //! standard deviation and the interquartile range ÷ 1.34, × n^(−1/5)) but no narrower than a fiftieth of what lies between
@@ -31,12 +31,12 @@ pub(super) struct Mode {
     pub share: f64,
 }
 
-/// The modes of a sample of finite numbers, from the lowest place up; none of an empty one. What it finds is seldom chance.
+/// The modes of a sample of finite numbers, from the lowest place up; none of an empty one. It has few false positives.
 pub(super) fn modes(sample: &[f64]) -> Vec<Mode> {
     find(sample, STANDARD_ERRORS)
 }
 
-/// The same without asking whether chance made the valleys. It misses little.
+/// Like [`modes`], without the significance test of the valleys: fewer false negatives.
 pub(super) fn humps(sample: &[f64]) -> Vec<Mode> {
     find(sample, 0.0)
 }

@@ -1,4 +1,4 @@
-//! What was found, in numbers and words: the end of `locus explore`, and `summary.txt`.
+//! The summary that `locus explore` prints and writes to `summary.txt`.
 
 use super::Findings;
 use super::draws::{Look, Seen, Spread, View};
@@ -45,10 +45,10 @@ pub(super) fn render(findings: &Findings<'_>) -> String {
         aligned(&misjudged(findings))
     ));
     text.push_str(
-        "\nchosen: the part of the draws in which the action is the highest. humps: of the density, with a valley of a fifth\n\
+        "\nchosen: the share of draws in which the action is the highest. humps: of the density, with a valley of a fifth\n\
          between them and a twentieth of the draws each; modes: those whose valley is also three standard errors deep. Modes\n\
-         miss small humps, humps count ragged tails, so both are told: \"0 to 7 of 101\". Several over all contexts but\n\
-         one within each are contexts that differ, not a posterior of several modes.\n",
+         miss small humps, and humps count ragged tails, so both are shown: \"0 to 7 of 101\". Several over all contexts but\n\
+         one within each means that contexts differ, not that a posterior has several modes.\n",
     );
     text
 }

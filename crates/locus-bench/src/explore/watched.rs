@@ -1,8 +1,7 @@
-//! A policy that is looked into while it plays.
+//! A policy that is sampled from while it plays.
 //!
-//! It stands in the policy's place and passes every call on, so the loop of a trial stays the one that the benchmark
-//! runs. Looking changes nothing in what the policy does: it draws from streams of its own
-//! ([`Choose::sample_rewards`]).
+//! It wraps the policy and forwards every call, so the loop of a trial is that of the benchmark. Sampling does not change what
+//! the policy does: it uses separate random streams ([`Choose::sample_rewards`]).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Where the arrays of a trial lie.
+//! The paths of a trial's arrays.
 //!
 //! The names are made of problem, policy and trial, as readable as a file system allows. In problem and policy
 //! everything but lower-case letters, digits and `_ = @ + -` becomes `_` (capitals stay, yet some disks do not

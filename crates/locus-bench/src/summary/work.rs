@@ -1,4 +1,4 @@
-//! What the trials of a folder took, and where guards had to step in: from rows alone, over all runs that wrote them.
+//! The seconds and the guard counts of all trials of a folder.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Guarded {
     trials_counted: usize,
 }
 
-/// One sentence for each policy in whose trials a guard changed a number so that training could go on.
+/// One sentence for each policy in whose trials a guard changed a number to continue training.
 ///
 /// Trials of versions that did not count them are left out.
 pub(crate) fn interventions(rows: &[TrialRow]) -> Vec<String> {

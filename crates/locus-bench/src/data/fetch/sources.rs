@@ -1,4 +1,4 @@
-//! Where each file can be had, in the order in which it is tried, and what to make of what comes.
+//! The addresses of each file, in the order in which they are tried, and how to unpack it.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(super) struct Source {
     pub(super) recipe: Recipe,
 }
 
-/// What makes the file of a download.
+/// How a download becomes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recipe {
     /// It is the file, perhaps compressed.

@@ -1,5 +1,4 @@
-//! numpy's `.npy` files: floating-point arrays and the curves that we write ourselves in, arrays of one or two
-//! dimensions out.
+//! Reads and writes numpy's `.npy` files with arrays of one or two dimensions.
 //!
 //! The format is NEP 1 of numpy: a magic string, a version, a header that is a Python literal, then the
 //! values. Versions 1, 2 and 3 differ only in the width of the header's length and in its encoding.

@@ -89,7 +89,7 @@ impl Names<'_> {
                         }
                         _ if Some(index) == label && kind != Forced::Categorical => {
                             return Err(self.invalid(format!(
-                                "{} names `{}`, which is the label; name another column with --label, or leave it out of {}",
+                                "{} names `{}`, which is the label; name another column with --label, or remove it from {}",
                                 kind.option(),
                                 self.names[index],
                                 kind.option()
