@@ -139,7 +139,7 @@ macro_rules! words {
 
         impl $crate::Setting for $name {
             fn kind(&self) -> &'static str {
-                concat!("one of", $(" ", $word),+)
+                concat!("one of", $(" `", $word, "`"),+)
             }
 
             fn parse(&mut self, text: &str) -> bool {
@@ -302,8 +302,8 @@ config! {
         initial_pulls: u32 = 2, Range::within(0.0, 1000.0), "benchmark";
         /// Order of the initial pulls: round-robin, or uniformly random among the actions that still need pulls
         initial: InitialOrder = InitialOrder::RoundRobin, Range::ANY, "benchmark";
-        /// Probability that every decision spreads evenly over the allowed actions; with 0, an action may have probability 0, and
-        /// a log cannot be used to evaluate it
+        /// Exploration floor: the share of the probability that every decision spreads evenly over the allowed actions; with 0,
+        /// an action may have probability 0, and a log cannot be used to evaluate it
         floor: f64 = 0.0, Range::within(0.0, 1.0), "our choice";
     }
 }

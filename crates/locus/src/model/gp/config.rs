@@ -23,11 +23,11 @@ config! {
         /// Observations whose marginal likelihood a step of Adam increases, drawn without replacement for each step
         batch_size: u32 = 250, Range::within(2.0, 2000.0), "our choice, because time is cubic; FBNN's program: 1000";
         /// Steps of Adam per round of training
-        minibatches: u32 = 25, Range::within(1.0, 1e6), "our choice: a quarter of FBNN's program";
+        minibatches: u32 = 25, Range::within(1.0, 1e6), "our choice; FBNN's program: four times as many";
         /// Observations between rounds of training
         train_every: u32 = 50, Range::within(1.0, 1e6), "FBNN's program";
         /// Replay capacity: the posterior is conditioned on this many of the last observations
-        replay_capacity: u32 = 2000, Range::within(1.0, 4000.0), "our choice: all of a trial; FBNN's program: 1000 at random";
+        replay_capacity: u32 = 2000, Range::within(1.0, 4000.0), "our choice: a whole trial; FBNN's program: 1000 at random";
         /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..agent: AgentConfig = AgentConfig::default();
