@@ -56,7 +56,7 @@ impl Error {
         }
     }
 
-    /// A file or folder of the run could not be read or written, such as on a full disk or without permission.
+    /// A file or folder of the run could not be read or written, for example on a full disk.
     pub fn is_io(&self) -> bool {
         matches!(self.kind(), ErrorKind::OutFile { .. })
     }
@@ -325,7 +325,7 @@ pub(crate) enum ErrorKind {
         /// The folder.
         out: PathBuf,
     },
-    /// Several folders were given, but no place for what is made of them together.
+    /// A report of several folders needs --output.
     #[error("a report of {n_folders} folders needs a place of its own; name it with --output")]
     NoPlaceForReport {
         /// How many.
@@ -344,7 +344,7 @@ pub(crate) enum ErrorKind {
         /// The first that does not belong to it.
         other: PathBuf,
     },
-    /// A report over a part of a run would take the place of the whole.
+    /// A report of a part of a run would replace the report of the whole run.
     #[error(
         "a report of a part of a run does not replace the report of the whole run; name another place with --output"
     )]

@@ -66,7 +66,7 @@ pub fn overall(metric: Metric, policy: &str) -> Option<PaperOverall> {
     Some(PaperOverall { mean_rank: row.mean_rank, ranked: row.ranked, mean_value: row.mean_value })
 }
 
-/// The same in the table of the ablation, where Uniform, both LU policies and both ablations are ranked.
+/// The same in the ablation's table, which ranks Uniform, both LU policies and both ablations.
 pub fn ablation_overall(policy: &str) -> Option<PaperOverall> {
     let mean_rank = match policy_id(policy)? {
         "uniform" => 5.0,

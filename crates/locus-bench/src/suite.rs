@@ -81,7 +81,9 @@ pub struct CsvFile {
 }
 
 impl Suite {
-    /// Loads the built-in suite with this name, or else the file at this path; the registry has its policies.
+    /// Loads the built-in suite with this name, or else the file at this path.
+    ///
+    /// Its policies must be in the registry.
     pub fn load(name: &str, registry: &Registry) -> Result<Self, Error> {
         if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
             return Self::parse(name, text, Path::new(""), registry);
@@ -99,8 +101,9 @@ impl Suite {
         }
     }
 
-    /// Replaces `census` by `census-10k` if the full file is missing but, according to `exists`, the part is available. Returns a
-    /// sentence about it.
+    /// Replaces `census` by `census-10k` if only the part of the file is available.
+    ///
+    /// `exists` tells whether the file of a problem is available. Returns a sentence about the replacement.
     pub fn substitute_census(&mut self, exists: impl Fn(&str) -> bool) -> Option<String> {
         let place = self.problems.iter().position(|problem| problem == CENSUS)?;
         if exists(CENSUS) || !exists(CENSUS_PART) {

@@ -59,8 +59,9 @@ pub struct TrialResult {
     pub seconds_choosing: f64,
     /// Wall seconds that the policy took to learn, over all steps.
     pub seconds_learning: f64,
-    /// CPU seconds of the whole trial; `None` where the system has no such clock. Other work on the machine affects wall seconds
-    /// more than these.
+    /// CPU seconds of the whole trial; `None` if the system has no CPU clock.
+    ///
+    /// Other work on the machine affects wall seconds more than these.
     pub cpu_seconds: Option<f64>,
     /// How often a guard changed a number to continue training, over all steps.
     pub interventions: u64,
@@ -108,7 +109,7 @@ pub fn run_trial(
     play(sequence, policy, observer, stop, false)
 }
 
-/// Like [`run_trial`], but every request asks for its exact propensity: see [`Request::with_propensity`].
+/// Like [`run_trial`], with exact propensities; see [`Request::with_propensity`].
 pub fn run_trial_with_propensities(
     sequence: &Sequence,
     policy: &mut dyn Policy,

@@ -62,9 +62,8 @@ pub(crate) enum Command {
     Table(TableArgs),
     /// Write a report of one run, or a comparison of several: a page with tables and figures
     ///
-    /// Reads records only: runs nothing, and works during a run. The page needs no network; its figures are
-    /// beside it as SVG. Folders with the same seed, number of steps and data are compared with each other; others
-    /// are shown separately.
+    /// Reads records only: runs nothing, and works during a run. The page needs no network; its figures are SVG files in
+    /// figures/. Folders with the same seed, number of steps and data are compared with each other; others are shown separately.
     #[command(after_help = "Example: locus report runs/quick")]
     Report(ReportArgs),
     /// Show the progress of a running or interrupted run
@@ -332,7 +331,7 @@ pub(crate) enum DataCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct FetchArgs {
-    /// Only these, by file or by problem, e.g. `adult` [default: all that are published]
+    /// Only these, by file or by problem, e.g. `adult` [default: all published files]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// A URL to try first, with the layout of the bucket, of the UCI archive or of a folder of data files
@@ -406,7 +405,8 @@ pub(crate) struct ReportArgs {
     pub(crate) outs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// The page, if it ends in .html, or its folder; figures/ goes beside the page [default: the folder, if it is one]
+    /// The page if it ends in .html, otherwise its folder; figures/ is written to the same folder [default: the run's folder, if
+    /// there is only one]
     #[arg(long, value_name = "FILE.html|DIR")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -46,7 +46,7 @@ impl TemporaryFile {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(cause) => return Err(ErrorKind::OutFile { doing: "create", path, cause }.into()),
             };
-            // Windows lets nobody read a locked file, so that it could not be unpacked. Some file systems have no locks.
+            // On Windows a locked file cannot be read, and so not unpacked. Some file systems have no locks.
             let is_removed =
                 cfg!(unix) && (matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !path.exists());
             // Another process may have taken it for a leftover before it was locked.
@@ -125,7 +125,7 @@ pub(super) fn write_beside(
     }
 }
 
-/// A file that is being made. It takes only so much, and keeps its own troubles apart from those of what is read.
+/// A file being written. It has a maximum size, and distinguishes its own errors from those of the input.
 pub(super) struct Output<'a> {
     file: &'a mut File,
     left: u64,

@@ -46,7 +46,7 @@ pub enum FileState {
     },
 }
 
-/// Looks for every file of the benchmark in `folder`, and reads those that are there.
+/// Searches `folder` for every file of the benchmark, and reads those that exist.
 ///
 /// Fails only if there is no such folder; a damaged file is a state of that file.
 pub fn inspect(folder: &Path) -> Result<Vec<FileStatus>, Error> {

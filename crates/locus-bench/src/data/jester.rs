@@ -30,7 +30,9 @@ struct Ratings {
     values: Vec<f64>,
 }
 
-/// Makes [`FILE`] in `folder` from Jester's first dataset: `jester-data-1` saved as CSV, plain, `.gz` or `.zst`.
+/// Creates [`FILE`] in `folder` from Jester's first dataset.
+///
+/// `raw` is `jester-data-1`, saved as CSV, plain, `.gz` or `.zst`.
 ///
 /// Does not overwrite: an existing file must be deleted first.
 pub fn derive(raw: &Path, folder: &Path) -> Result<FileState, Error> {

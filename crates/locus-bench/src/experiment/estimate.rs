@@ -28,9 +28,10 @@ pub struct Estimate {
 const PROBE_STEPS: usize = 100;
 
 impl Experiment {
-    /// Estimates from recorded trials of the same policy and problem, or else from a probe of at most 100 steps.
+    /// Estimates the duration of the missing trials.
     ///
-    /// Takes a few seconds at most for fast policies; writes nothing.
+    /// Uses recorded trials of the same policy and problem, or else a probe of at most 100 steps. Takes a few seconds at most for
+    /// fast policies; writes nothing.
     pub fn estimate(&self) -> Result<Estimate, Error> {
         self.estimate_with(&PolicySpec::build)
     }

@@ -49,14 +49,18 @@ pub struct Experiment {
     pub policies: Vec<PolicySpec>,
     /// Trials of each policy on each problem. Must be at least 1, and at most a million trials in all.
     pub trials: usize,
-    /// The number of the first trial. The rounds depend on it, so a policy can be evaluated on held-out trials.
+    /// The number of the first trial.
+    ///
+    /// Rounds depend on the number of the trial, so a policy can be evaluated on held-out trials.
     pub first_trial: usize,
     /// T, the steps of each trial. Must be at least 1.
     pub steps: usize,
     /// The random seed.
     pub seed: Seed,
-    /// Whether every decision asks for its exact propensity, so that the action is sampled from the reported probabilities.
-    /// Policies that always report propensities, such as `uniform`, choose the same actions either way.
+    /// Whether every decision asks for its exact propensity.
+    ///
+    /// The action is then sampled from the reported probabilities. Policies that always report propensities, such as `uniform`,
+    /// choose the same actions either way.
     pub propensities: bool,
     /// How many threads run trials. Must be at least 1.
     pub jobs: usize,
@@ -68,8 +72,8 @@ pub struct Experiment {
 pub type BuildPolicy<'a> =
     dyn Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync + 'a;
 
-/// The most trials of one run, of all policies on all problems together. Their list is kept in memory, where this many
-/// take a few hundred megabytes.
+/// The maximum number of trials of one run, over all policies and problems. Their list is kept in memory, where this many take a
+/// few hundred megabytes.
 const MAX_TRIALS: usize = 1_000_000;
 
 /// The highest number that the first trial may have.
@@ -79,7 +83,9 @@ const MAX_TRIAL: usize = 1_000_000_000;
 pub(crate) const UNIFORM: &str = "uniform";
 
 impl Experiment {
-    /// Whether the experiment has the problem and the policy of a trial; a folder may hold trials of others too.
+    /// Whether the experiment has the problem and the policy of a trial.
+    ///
+    /// A folder may hold trials of others too.
     pub fn concerns(&self, id: &TrialId) -> bool {
         let is_asked = |policy: &PolicySpec| policy.to_string() == id.policy;
         self.problems.iter().any(|loaded| loaded.problem.name() == id.problem)

@@ -29,7 +29,9 @@ pub struct RunOutcome {
     pub failed: Vec<TrialRow>,
     /// Whether the run was stopped before all trials had ended.
     pub interrupted: bool,
-    /// Trials that were running when the run was stopped: they are not recorded, and the next run repeats them.
+    /// Trials that were running when the run was stopped.
+    ///
+    /// They are not recorded, and the next run repeats them.
     pub discarded: usize,
     /// Warnings for the user.
     pub warnings: Vec<Warning>,

@@ -43,8 +43,8 @@ struct Running {
 }
 
 impl Running {
-    /// Seconds of the whole trial by the pace of its steps so far, and whether that is more than a lower bound. Steps are told
-    /// [`STEPS_AT_A_TIME`], so a trial that has told of none for long is at least that slow.
+    /// Seconds of the whole trial by the pace of its steps so far, and whether that is more than a lower bound. Steps are
+    /// reported [`STEPS_AT_A_TIME`], so a trial without a report for long is at least that slow.
     fn expected_seconds(&self, steps: usize, now: f64) -> (f64, bool) {
         let at_most = (self.taken + STEPS_AT_A_TIME).min(steps.max(1));
         let slowest = (now - self.started) / at_most as f64;
@@ -82,14 +82,19 @@ pub struct KindStanding {
     pub done: usize,
     /// Those of them that failed.
     pub failed: usize,
-    /// Cumulative regret so far in percent of Uniform's over the same trials, as in the summary; `None` before there is a
-    /// trial that both have ended.
+    /// Cumulative regret so far in percent of Uniform's over the same trials, as in the summary.
+    ///
+    /// `None` until both have finished a common trial.
     pub mean: Option<f64>,
     /// The seconds of all its trials together.
     pub seconds: f64,
-    /// The estimated seconds of the remaining trials, one after another; `None` before any trial of the run has ended or taken steps.
+    /// The estimated seconds of the remaining trials, run one after another.
+    ///
+    /// `None` before any trial of the run has ended or taken steps.
     pub seconds_left: Option<f64>,
-    /// Whether no trial of the policy has ended or taken steps, so that the time left is at best right to the order of magnitude.
+    /// Whether the time left is only an order of magnitude.
+    ///
+    /// So it is until a trial of the policy has ended or taken steps.
     pub is_rough: bool,
     /// Finished trials and the completed parts of running ones, e.g. 2.5.
     pub progress: f64,
@@ -103,8 +108,10 @@ impl KindStanding {
 }
 
 impl Standing {
-    /// Nothing has run yet. `problems` are names and widths of contexts; `asked` says which trials of a policy on a
-    /// problem, by their places; trials asked for twice count once.
+    /// The progress before anything has run.
+    ///
+    /// `problems` are names and widths of contexts; `asked` returns the requested trials of a policy on a problem, by their
+    /// indices. Trials that are requested twice count once.
     pub fn new(
         policies: Vec<String>,
         problems: Vec<(String, usize)>,
@@ -157,12 +164,12 @@ impl Standing {
         self.running.iter().map(|running| (&running.id, running.taken as f64 / self.steps.max(1) as f64))
     }
 
-    /// A trial begins, `now` seconds after the start of the run (or any other moment, if it is always the same).
+    /// Records that a trial begins at `now`, in seconds since the start of the run or any other fixed moment.
     pub fn start(&mut self, id: &TrialId, now: f64) {
         self.running.push(Running { id: id.clone(), taken: 0, started: now, stepped: now });
     }
 
-    /// A running trial has taken this many steps more.
+    /// Records that a running trial has taken this many more steps.
     pub fn step(&mut self, id: &TrialId, more_steps: usize, now: f64) {
         if let Some(running) = self.running.iter_mut().find(|running| running.id == *id) {
             running.taken += more_steps;
@@ -170,7 +177,7 @@ impl Standing {
         }
     }
 
-    /// Estimates from running trials how long the kinds take of which no trial has ended. Call it before the time left is shown.
+    /// Updates the estimates from running trials. Call it before showing the time left.
     pub fn tick(&mut self, now: f64) {
         let mut pace = self.pace.clone();
         for running in &self.running {
@@ -187,8 +194,9 @@ impl Standing {
         self.running_pace = Some(pace);
     }
 
-    /// A trial has ended. Rows of other policies or problems change nothing; those of trials that were not asked for
-    /// count for the mean and the seconds alone.
+    /// Records that a trial has ended.
+    ///
+    /// Rows of other policies or problems change nothing; trials that were not requested count only for the mean and the seconds.
     pub fn record(&mut self, row: &TrialRow) {
         self.running.retain(|running| running.id != row.id);
         self.running_pace = None;
@@ -262,7 +270,7 @@ impl Standing {
         for policy in 0..self.policies.len() {
             for problem in 0..self.problems.len() {
                 let kind = self.kind(policy, problem);
-                // A folder may have been told to ask for anything.
+                // A damaged folder may request any number.
                 total.asked = total.asked.saturating_add(kind.asked);
                 total.done += kind.done;
                 total.failed += kind.failed;
@@ -291,7 +299,9 @@ impl Standing {
         if all > 0.0 { (done / all).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Wall seconds until all is done; `None` before any trial has ended or, as of the last [`tick`](Self::tick), taken a step.
+    /// Wall seconds until all trials have ended.
+    ///
+    /// `None` before any trial has ended or, as of the last [`tick`](Self::tick), taken a step.
     pub fn wall_seconds_left(&self) -> Option<f64> {
         let total = self.total().seconds_left?;
         let mut untouched: Vec<usize> =

@@ -86,9 +86,9 @@ pub struct Explored {
     pub summary: String,
 }
 
-/// Contexts must be misjudged within this part of the trial for that to be at first.
+/// The part of the trial that counts as its beginning.
 const EARLY_PART: usize = 10;
-/// At the end, so many contexts are drawn for one by one, and so many times each.
+/// At the end, this many contexts are sampled individually, this many times each.
 const WITHIN_CONTEXTS: usize = 200;
 const WITHIN_DRAWS: usize = 400;
 /// Contexts that are drawn for in one call, so that intermediate numbers stay few.
@@ -118,7 +118,7 @@ struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    /// One line that says what was looked at.
+    /// One line that identifies the exploration.
     fn identity(&self) -> String {
         let Exploration { trial, seed, steps, every, .. } = self.exploration;
         format!(

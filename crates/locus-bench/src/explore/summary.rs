@@ -17,7 +17,7 @@ pub(super) fn render(findings: &Findings<'_>) -> String {
     if let Some(clearest) = first.clearest {
         let is_clearest = kind.rounds[clearest] == *followed;
         text.push_str(&format!(
-            "{}\nat first: after step {} every policy expected more of another action for {} of the {n_contexts} \
+            "{}\nat first: after step {} every policy expected more reward of another action for {} of the {n_contexts} \
              contexts of this kind",
             if is_clearest { ", the one that all policies first misjudged the most" } else { "" },
             first.step,
@@ -35,13 +35,13 @@ pub(super) fn render(findings: &Findings<'_>) -> String {
     ));
     let n_within = seen[0].ending.within.len() / findings.n_actions.max(1);
     text.push_str(&format!(
-        "\none by one after step {steps}, {} of these contexts with {} draws each\n{}",
+        "\nsingle contexts after step {steps}: {} of these contexts with {} draws each\n{}",
         n_within,
         super::WITHIN_DRAWS,
         aligned(&within(findings))
     ));
     text.push_str(&format!(
-        "\nmisjudged: more expected of another action than of {best}, by the means of {JUDGING_DRAWS} draws\n{}",
+        "\nmisjudged contexts: the mean of {JUDGING_DRAWS} draws is higher for another action than for {best}\n{}",
         aligned(&misjudged(findings))
     ));
     text.push_str(

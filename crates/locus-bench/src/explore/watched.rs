@@ -91,7 +91,7 @@ impl Policy for Watched<'_> {
     }
 }
 
-/// What draws are for. Each purpose has streams of its own, so that what is shown was not chosen by its own numbers.
+/// The purpose of draws. Each purpose has its own random streams, so that the shown draws are independent of those that chose the context.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// To be shown.

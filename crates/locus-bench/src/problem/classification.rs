@@ -130,7 +130,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Narrows only here: in a column of times, all that tells one from another may lie beyond the digits of `f32`.
+    /// Converts to f32 only here: times may differ only in digits that `f32` does not have.
     fn apply(self, number: f64) -> f32 {
         if self.is_constant { 0.0 } else { ((number - self.mean) / self.std) as f32 }
     }

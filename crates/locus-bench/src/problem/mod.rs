@@ -65,7 +65,7 @@ pub trait Problem: Send + Sync {
     fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error>;
 }
 
-/// Fails unless `problem` can have a trial of so many steps.
+/// Fails unless `problem` can have a trial of `steps` steps.
 fn check_steps(problem: &dyn Problem, steps: usize) -> Result<(), Error> {
     let name = || problem.name().to_owned();
     if steps == 0 {

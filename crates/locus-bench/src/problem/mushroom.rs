@@ -1,7 +1,7 @@
 //! Mushroom: eat or not? A poisonous one pays +5 or −35, and its reward is observed only by eating.
 //!
-//! Action 0 is not to eat, action 1 to eat. Rows are drawn with replacement; contexts are the 0/1 indicators
-//! of the 22 attributes, as they are. `?` in the column stalk-root is a category of its own.
+//! Action 0 is not to eat, action 1 to eat. Rows are drawn with replacement; contexts are the 0/1 indicators of the 22
+//! attributes, as they are. `?` in the column stalk-root is a separate category.
 
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@
 //! OUT/trials.csv        one row for each finished trial (RFC 4180), written when it ends
 //! OUT/curves/*.npy      two arrays for each trial that did not fail, one number for each step:
 //!                       PROBLEM.POLICY.TRIAL.regret.npy (f64) and PROBLEM.POLICY.TRIAL.action.npy (u32)
-//! OUT/summary.md        the tables, made anew at the end of every run
-//! OUT/report.html       the page, and OUT/figures/ its pictures, made anew at the end of every run that is not interrupted
-//! OUT/explore/          what `locus explore` saw of posteriors, where somebody asked for it; the page shows it
+//! OUT/summary.md        the tables, rewritten at the end of every run
+//! OUT/report.html       the report, with its figures in OUT/figures/, rewritten at the end of every run that is not interrupted
+//! OUT/explore/          the results of `locus explore`, if it ran in this folder; the report shows them
 //! OUT/.lock             held by the process that writes
 //! ```
 //!

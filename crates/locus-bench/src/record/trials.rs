@@ -297,8 +297,9 @@ pub fn read_trials(out: &Path) -> Result<Vec<TrialRow>, Error> {
     }
 }
 
-/// Like [`read_trials`], but skips damaged lines and returns their errors. For displays; code that adds to a run must read all
-/// rows.
+/// Like [`read_trials`], but skips damaged lines and returns their errors.
+///
+/// Use it to show results; code that adds to a run must read all rows.
 pub fn read_readable_trials(out: &Path) -> Result<(Vec<TrialRow>, Vec<Error>), Error> {
     let path = out.join(TRIALS_FILE);
     let bytes = match fs::read(&path) {
@@ -458,7 +459,7 @@ mod tests {
         let rows = vec![row("uniform", 3, Ok(uncounted)), row("uniform", 4, Err("fell".to_owned()))];
         let read = parse(text.as_bytes()).unwrap();
         assert_eq!(read, Trials { is_of_old: true, ..whole(rows.clone()) });
-        // Written anew, the file has the column, and what is not known stays unknown.
+        // The rewritten file has the column, with unknown values.
         assert_eq!(parse(&read.to_bytes()).unwrap(), whole(rows));
         let message = parse(format!("{text}wheel,uniform,5,0\n").as_bytes()).unwrap_err().to_string();
         assert!(message.contains("line 4: found 4 fields, expected 11"), "{message}");

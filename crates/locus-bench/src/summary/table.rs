@@ -25,8 +25,10 @@ pub struct Table {
     pub has_paper_overall: bool,
     /// Whether seconds are CPU seconds, which all trials must have; else they are wall-clock seconds.
     pub is_cpu_time: bool,
-    /// For each problem, the number of trials that all its policies have in common, from which ranks and the best are computed.
-    /// For seconds, which use each policy's own trials, the smallest number of trials.
+    /// For each problem, the number of trials that all its policies have in common.
+    ///
+    /// Ranks and the best are computed from these. For seconds, which use each policy's own trials, it is the smallest number of
+    /// trials.
     pub n_common: Vec<usize>,
 }
 
@@ -37,9 +39,9 @@ pub struct PolicyLine {
     pub policy: String,
     /// One for each problem of the table.
     pub cells: Vec<Cell>,
-    /// Mean over the problems of the rank among the lines, by common trials; needs such trials on every problem.
+    /// Mean rank over the problems, by common trials; `None` without such trials on every problem.
     pub mean_rank: Option<f64>,
-    /// Mean over the problems of what its own trials say (see [`Cell::value`]); needs a value on every problem.
+    /// Mean over the problems of [`Cell::value`]; `None` without a value on every problem.
     pub mean_value: Option<f64>,
     /// The same of the means over common trials.
     pub common_value: Option<f64>,
@@ -52,16 +54,18 @@ pub struct PolicyLine {
 pub struct Cell {
     /// Our value, if there are trials.
     pub ours: Option<Statistics>,
-    /// The mean over the trials that all policies of the problem have in common, which is comparable between lines. For seconds,
-    /// the median of its own trials.
+    /// The mean over the trials that all policies of the problem have in common.
+    ///
+    /// It is comparable between lines. For seconds, it is the median of the policy's own trials.
     pub common: Option<f64>,
     /// The paper's.
     pub paper: Option<PaperValue>,
 }
 
 impl Cell {
-    /// Our result in one number: the mean of regrets, or the median of seconds, because other work on the machine can make single
-    /// trials much slower.
+    /// Our result in one number: the mean of regrets, or the median of seconds.
+    ///
+    /// Other work on the machine can make single trials much slower, which hardly affects the median.
     pub fn value(&self, metric: Metric) -> Option<f64> {
         self.ours.map(|ours| if metric.is_normalized() { ours.mean } else { ours.median })
     }
@@ -71,14 +75,16 @@ impl Cell {
         self.ours.filter(|ours| !metric.is_normalized() && ours.n > 1).map(|ours| ours.quartiles)
     }
 
-    /// How far ours lies above the paper's, in units of its ±.
+    /// Our mean minus the paper's, in units of its ±.
     pub fn difference(&self) -> Option<f64> {
         let paper = self.paper?;
         Some((self.ours?.mean - paper.mean) / paper.plus_minus?)
     }
 
-    /// The same in units of the standard error of this difference, if the paper's ± is a standard deviation over its trials.
-    /// Uniform's mean, by which both were divided, is taken as known.
+    /// Our mean minus the paper's, in standard errors of the difference.
+    ///
+    /// It assumes that the paper's ± is a standard deviation over its trials, and ignores the error of Uniform's mean, by which
+    /// both are divided.
     pub fn difference_in_errors(&self) -> Option<f64> {
         let paper = self.paper?;
         let theirs = paper.plus_minus? / (paper::TRIALS as f64).sqrt();
@@ -173,7 +179,7 @@ impl Table {
         table
     }
 
-    /// Whether any value of the paper stands beside ours.
+    /// Whether the table shows any value of the paper.
     pub fn has_paper(&self) -> bool {
         self.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.paper.is_some())
     }
@@ -201,8 +207,9 @@ impl Table {
         is_rival(line) && lowest.is_some() && of(line) == lowest
     }
 
-    /// Whether a policy's means over common trials differ from its own means, because it has trials that another policy lacks.
-    /// Uniform is always 100.
+    /// Whether a policy has trials that another policy lacks.
+    ///
+    /// Its means over common trials then differ from its own means. False for Uniform, which is always 100.
     pub fn has_more_trials(&self, line: &PolicyLine) -> bool {
         let has_more = |(cell, n_common): (&Cell, &usize)| {
             cell.common.is_some() && cell.ours.is_some_and(|ours| ours.n > *n_common)

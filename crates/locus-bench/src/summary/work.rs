@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::TrialRow;
 
-/// The seconds of all trials together, e.g. `12.3 (1.2 choosing, 11.1 learning)`. Trials that failed left none.
+/// The seconds of all finished trials together, e.g. `12.3 (1.2 choosing, 11.1 learning)`.
 pub fn seconds_in_words(rows: &[TrialRow]) -> String {
     let measured = || rows.iter().filter_map(|row| row.outcome.as_ref().ok());
     // Not `sum`, which is -0 where there is nothing.

@@ -97,7 +97,7 @@ fn the_trial_is_that_of_the_benchmark() {
     // The report of the run shows it, with words.
     desk.locus(["report", "out"]).ok();
     let page = desk.read("out/report.html");
-    let single = page.find("wheel: what is expected of one context (round 0)").unwrap();
+    let single = page.find("wheel: posterior samples for one context (round 0)").unwrap();
     let many = page.find("contexts for which action").unwrap();
     assert!(single < page.rfind("(2-many.svg)").unwrap() && many > 0);
     assert!(page.contains("(1-single.svg). Histograms over the steps of one trial: "));

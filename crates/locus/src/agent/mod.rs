@@ -154,7 +154,9 @@ pub struct FitReport {
     pub minibatches: u32,
     /// Mean loss over these minibatches.
     pub mean_loss: Option<f64>,
-    /// How often a guard changed a number to continue training, such as a standard deviation clamped at its floor.
+    /// How often a guard changed a number to continue training.
+    ///
+    /// An example is a standard deviation clamped at its floor.
     pub interventions: u64,
 }
 

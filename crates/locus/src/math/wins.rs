@@ -161,7 +161,7 @@ impl Lot {
     }
 }
 
-/// Φ of the contenders of a lot at one node, and their densities.
+/// Φ of a block of contenders at one node, and their densities.
 #[derive(Clone, Debug, Default)]
 struct AtNode {
     below: [f64; LANES],

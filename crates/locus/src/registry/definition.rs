@@ -89,12 +89,12 @@ impl<C: Config> Definition<C> {
             return Some("its version has a comma or a control character, such as a line break".to_owned());
         }
         if !super::is_name(self.id, b"-") {
-            return Some("its id is not made of lower-case letters, digits and hyphens".to_owned());
+            return Some("its id has other characters than lower-case letters, digits and hyphens, or begins with a hyphen".to_owned());
         }
         for (place, (name, config)) in self.presets.iter().enumerate() {
             if !is_name(name) {
                 return Some(format!(
-                    "its preset `{name}` is not made of lower-case letters, digits and `-_.`"
+                    "its preset `{name}` has other characters than lower-case letters, digits and `-_.`, or begins with one of the latter"
                 ));
             }
             if self.presets[..place].iter().any(|(earlier, _)| earlier == name) {

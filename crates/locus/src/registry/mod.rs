@@ -170,14 +170,15 @@ mod tests {
         let named = |id| Definition::of::<LinFullPost>(id, "a test");
         let config = LinFullPostConfig::default;
         assert_eq!(refusal(named("uniform")), "the policy id `uniform` is taken");
-        let id = "its id is not made of lower-case letters, digits and hyphens";
+        let id = "its id has other characters than lower-case letters, digits and hyphens, or begins with a hyphen";
         for bad in ["", "two words", "Big", "-", "x[y"] {
             assert_eq!(refusal(named(bad)), format!("policy `{bad}`: {id}"));
         }
         let refused = refusal(named("mine").presets([("a", config()), ("a", config())]));
         assert_eq!(refused, "policy `mine`: its preset `a` is defined twice");
         assert!(
-            refusal(named("mine").presets([("x[y", config())])).contains("its preset `x[y` is not made of")
+            refusal(named("mine").presets([("x[y", config())]))
+                .contains("its preset `x[y` has other characters than")
         );
         let refused = refusal(named("mine").presets([("a", config().prior_rate(-1.0))]));
         assert!(refused.starts_with("policy `mine`: in its preset `a`: "), "{refused}");

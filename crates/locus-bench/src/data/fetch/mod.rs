@@ -3,7 +3,7 @@
 //! Every file has a list of addresses: a mirror if one is named, the benchmark's bucket, the UCI archive. [`Fetcher`] tries them
 //! in turn; a failure is reported and leads to the next. Downloads and unpacked files have temporary names in the same folder;
 //! only a complete file gets its final name. A file whose checksum does not match is kept, because the publisher may have changed
-//! it, and the user is told what to compare.
+//! it, and a warning shows what to compare.
 //!
 //! This module does not read a clock, sleep or print: the [`Watcher`] does.
 //!
@@ -104,8 +104,9 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Downloads into `folder`, which is created if necessary; tries `mirror` first. Transient failures are retried `retries`
-    /// times.
+    /// Downloads into `folder`, which is created if necessary; tries `mirror` first.
+    ///
+    /// Transient failures are retried `retries` times.
     pub fn new(folder: &Path, mirror: Option<&str>, retries: u32) -> Result<Self, Error> {
         Self::with(folder, Bases::public(mirror)?, Web::new(), retries)
     }

@@ -103,7 +103,7 @@ impl Source {
     }
 }
 
-/// Whether the file is no publication of its own, but made of another one here.
+/// Whether the file is not published, but derived from another one.
 pub(super) fn is_cut_from_another(file: &CatalogFile) -> bool {
     file.name == super::census::PART
 }

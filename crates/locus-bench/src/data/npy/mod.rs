@@ -100,7 +100,7 @@ fn read_floats(mut input: impl Read, file: &str, header: NpyHeader) -> Result<Ar
     Ok(Array { shape: header.shape, values })
 }
 
-/// Reads a one-dimensional array of whole numbers, such as the actions of a trial, to the end of `input`.
+/// Reads a one-dimensional array of whole numbers to the end of `input`.
 ///
 /// They may be stored in two bytes or in four, and memory grows as with [`read_npy`].
 pub fn read_npy_u32(mut input: impl Read, file: &str) -> Result<Vec<u32>, Error> {

@@ -80,7 +80,7 @@ impl Missing {
         }
     }
 
-    /// Whether something takes the place of a missing cell.
+    /// Whether missing cells are filled.
     fn fills(self) -> bool {
         matches!(self, Self::OwnCategory | Self::Median)
     }

@@ -194,7 +194,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// Adds a missing cell, in this row. No cell that is there is empty, so an empty text is a category of its own.
+    /// Adds a missing cell, in this row. No cell that is there is empty, so an empty text is a separate category.
     fn push_gap(&mut self, row: usize) {
         match self {
             Self::Numbers { numbers, gaps } => {

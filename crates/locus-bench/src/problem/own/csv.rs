@@ -28,7 +28,9 @@ pub fn load_csv(path: &Path, label: &str, options: &CsvOptions) -> Result<Loaded
     Ok(Loaded { problem, files: vec![file_used(path, fingerprint)], notes, schema: Some(schema) })
 }
 
-/// The schema that [`load_csv`] would use. Without a label, every column can be a feature. Reads the file twice.
+/// The schema that [`load_csv`] would use. Reads the file twice.
+///
+/// Without a label, every column can be a feature.
 pub fn inspect_csv(path: &Path, label: Option<&str>, options: &CsvOptions) -> Result<Inspected, Error> {
     let Read { schema, notes, .. } = read(path, label, options)?;
     Ok(Inspected { schema, notes })

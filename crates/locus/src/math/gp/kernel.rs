@@ -32,7 +32,7 @@ pub struct KernelParameters {
     pub n_features: usize,
     /// A
     pub n_actions: usize,
-    /// Numbers of an action's vector.
+    /// Dimension of an action's embedding.
     pub task_dim: usize,
 }
 
@@ -66,7 +66,7 @@ impl KernelParameters {
         start..start + self.n_actions
     }
 
-    /// Where learning begins: these noise, amplitudes and length scales before their softplus, vectors of actions from a standard
+    /// Initial parameters: these noise, amplitudes and length scales before their softplus, action embeddings from a standard
     /// normal times `task_std`, means of 0. **Samples.**
     pub fn start(
         &self,

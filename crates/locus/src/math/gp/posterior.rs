@@ -22,7 +22,7 @@ pub struct Posterior {
     capacity: usize,
     /// From one row of R to the next. Avoids powers of two, with which all rows would map to the same few cache sets.
     stride: usize,
-    /// w, on the scale that [`Posterior::whiten`] was told.
+    /// w, on the scale of the last [`Posterior::whiten`].
     whitened: Vec<f64>,
     /// Observations that the factor was made of at once.
     n_base: usize,

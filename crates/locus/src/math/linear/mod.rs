@@ -202,8 +202,8 @@ impl LinearPosterior {
         triangle::dot(features, features) / self.prior.precision
     }
 
-    /// `log det(Λ/λ)`: twice what the observations told of the coefficients, in nats. It grows with the logarithm of their number and
-    /// with the dimensions that they span. O(d).
+    /// `log det(Λ/λ)`: twice the information of the observations about the coefficients, in nats. It grows with the logarithm of
+    /// their number and with the dimensions that they span. O(d).
     pub fn information(&self) -> f64 {
         2.0 * self.triangle.log_determinant() - self.dim() as f64 * libm::log(self.prior.precision)
     }

@@ -59,7 +59,7 @@ pub struct ColumnNormals {
 }
 
 impl ColumnNormals {
-    /// Begins anew, with a source for the stream of each column.
+    /// Restarts with a source for the stream of each column.
     pub fn seed(&mut self, rngs: &mut [Rng]) {
         self.sources.clear();
         self.sources.extend(rngs.iter_mut().map(Normals::new));

@@ -55,7 +55,7 @@ impl Input<'_> {
 }
 
 impl SparseRows {
-    /// Finds what rows of so many numbers have in common, and forgets all rows; the part of their numbers that is different.
+    /// Finds the common row of rows of `n_features` numbers, and removes all stored rows. Returns the fraction of numbers that differ.
     pub fn find_common<'a>(&mut self, n_features: usize, rows: impl Iterator<Item = &'a [f32]>) -> f64 {
         self.entries.clear();
         self.ends.clear();
@@ -122,7 +122,7 @@ impl SparseRows {
     }
 }
 
-/// Takes in a row: the number of least size that each column had so far, and how often.
+/// Updates, for each column, the number of smallest magnitude so far and its count.
 #[multiversion(targets = "simd")]
 fn note(row: &[f32], common: &mut [f32], counts: &mut [u32]) {
     for ((number, common), count) in row.iter().zip(common).zip(counts) {

@@ -108,7 +108,7 @@ impl Stack {
         product_backward(second, hidden.all(), &mut outputs.all_mut(), &Bias(output_bias));
     }
 
-    /// Takes over the parameters of all nets, `nets` `[M, parameters]`, and forgets gradients.
+    /// Copies the parameters of all nets, `nets` `[M, parameters]`, and resets the gradients.
     pub fn read(&self, nets: Lines<'_>, work: &mut StackWork) {
         let Self { n_nets, n_in, n_hidden, n_out } = *self;
         let group_size = (WIDTH / n_hidden).max(1);
@@ -149,8 +149,8 @@ impl Stack {
         }
     }
 
-    /// Takes a minibatch through all nets and back. Row n asks for output `asked[n]` only; `slopes` is given n and that output of
-    /// some of the nets, and puts in its place the derivative of what is to be differentiated. The gradients are added up in `work`.
+    /// Runs a minibatch through all nets, forward and backward. Row n uses output `asked[n]` only; `slopes` receives n and that
+    /// output of some of the nets, and replaces it by the derivative of the loss. The gradients are accumulated in `work`.
     ///
     /// x has C lines or more; those after the first C are not looked at.
     pub fn add_gradients(

@@ -4,7 +4,9 @@ use super::prior::PriorSettings;
 use crate::registry::settings::{AgentConfig, config};
 
 config! {
-    /// Settings of `multitask-gp`. "FBNN's program" is the one released with Sun et al. (ICLR 2019), which took it from the benchmark.
+    /// Settings of `multitask-gp`.
+    ///
+    /// "FBNN's program" is the one released with Sun et al. (ICLR 2019), which took it from the benchmark.
     pub struct MultitaskGpConfig {
         /// Dimension of an action's embedding in the kernel
         task_dim: u32 = 5, Range::within(1.0, 100.0), "FBNN's program";

@@ -33,7 +33,9 @@ words! {
 }
 
 config! {
-    /// Settings of Boltzmann exploration. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
+    /// Settings of Boltzmann exploration.
+    ///
+    /// Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct BoltzmannConfig {
         /// Initial temperature
         temperature: f64 = 0.25, Range::within(1e-9, 1e9), "our choice";

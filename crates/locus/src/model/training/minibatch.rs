@@ -25,7 +25,7 @@ pub(crate) struct Contexts {
     is_sparse: bool,
 }
 
-/// Different observations, drawn anew for each minibatch.
+/// Sampling of distinct observations for each minibatch.
 ///
 /// An outcome of weight w stands for w equal ones. So m observations are drawn from a population of the total weight, and one
 /// observation may be drawn several times: it appears once, with its weight in the minibatch.

@@ -1,4 +1,4 @@
-//! Archives as the UCI repository has them, and as nobody should have them.
+//! Archives as in the UCI repository, and malicious ones.
 
 use std::io::{Cursor, Write};
 

@@ -125,7 +125,7 @@ fn every_net_decides_equally_often() {
     assert!(counts.iter().all(|&count| count.abs_diff(1000) < 129), "{counts:?}");
 }
 
-/// A bounded replay forgets, and what a net takes in is still counted from the first observation: a restart in between changes nothing.
+/// With a bounded replay, inclusion still depends on the index since the first observation: a restart changes nothing.
 #[test]
 fn a_restart_with_a_bounded_replay_leaves_no_trace() {
     let config = BootstrapConfig {
@@ -145,7 +145,7 @@ fn a_restart_with_a_bounded_replay_leaves_no_trace() {
     }
 }
 
-/// A replay of one observation, which about half of the nets do not take in: those stay as they are, and are counted.
+/// A replay of one observation, which about half of the nets do not include: those do not change, and are counted.
 #[test]
 fn a_net_without_observations_is_not_trained() {
     let config = BootstrapConfig {

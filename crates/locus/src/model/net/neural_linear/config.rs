@@ -5,9 +5,10 @@ use crate::model::net::reward_net::RewardNetConfig;
 use crate::registry::settings::{AgentConfig, config};
 
 config! {
-    /// Settings of Neural Linear. The defaults are those of the benchmark (Riquelme et al., ICLR 2018). The features of the
-    /// regressions are the outputs of the last hidden layer; with a bounded replay they forget dropped observations at every
-    /// round of training.
+    /// Settings of Neural Linear.
+    ///
+    /// The defaults are those of the benchmark (Riquelme et al., ICLR 2018). The features of the regressions are the outputs of
+    /// the last hidden layer; with a bounded replay they forget dropped observations at every round of training.
     pub struct NeuralLinearConfig {
         /// λ, prior precision of the coefficients relative to the noise: their prior variance is σ²/λ
         prior_precision: f64 = 0.25, Range::within(1e-12, 1e12), "benchmark";

@@ -6,7 +6,7 @@
 //! mean over rows of −log N(r; y(x)[a], noise_std²)  +  KL(q ‖ p) / n
 //! ```
 //!
-//! y(x) are the outputs of a net drawn from q anew for every row; p is N(0, prior_gain ÷ inputs) for each weight.
+//! y(x) are the outputs of a net that is drawn from q for every row; p is N(0, prior_gain ÷ inputs) for each weight.
 
 use std::sync::Arc;
 

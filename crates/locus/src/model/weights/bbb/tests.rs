@@ -206,8 +206,8 @@ fn play_a_jump(text: &str, seed: u64) -> ([usize; 3], [f64; 3]) {
     (last_counts, std::array::from_fn(|action| sums[action] / f64::from(counts[action])))
 }
 
-/// Rewards of order one become a million times larger: training goes on without a NaN, in either scale, and finds the best action. Scaled
-/// rewards need a replay that forgets those before the jump.
+/// Rewards of order one become a million times larger: training continues without a NaN, with or without scaling, and finds the
+/// best action. Scaled rewards need a replay that forgets those before the jump.
 #[test]
 fn rewards_that_jump_to_a_million_do_not_break_training() {
     for settings in ["reward_scaling=off", "reward_scaling=on,replay_capacity=500"] {

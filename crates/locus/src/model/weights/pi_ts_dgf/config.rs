@@ -14,7 +14,9 @@ words! {
 }
 
 config! {
-    /// Settings of π-TS-DGF. Presets `authors` and `stein` differ in the force, its weight, the likelihood's scale and the memory of steps.
+    /// Settings of π-TS-DGF.
+    ///
+    /// Presets `authors` and `stein` differ in the force, its weight, the likelihood's scale and the memory of steps.
     pub struct PiTsDgfConfig {
         /// M, the number of nets (particles) that represent the posterior
         particles: u32 = 20, Range::within(2.0, 1000.0), "authors' program";
