@@ -19,7 +19,7 @@ pub(crate) struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   locus bench                                 no files needed, about a minute
-  locus data fetch --data DIR                 gets the benchmark's files
+  locus data fetch --data DIR                 downloads the benchmark's files
   locus bench --suite paper --data DIR        the paper's eight problems
   locus inspect mine.csv --label outcome      how your own table is read
   locus bench --csv mine.csv --label outcome  policies on your own table
@@ -80,9 +80,9 @@ pub(crate) enum Command {
     /// summary; `locus report OUT` shows them if OUT is the folder of a run.
     ///
     /// Without --context, on mushroom, the followed context is a poisonous mushroom that all policies first misjudge as edible.
-    /// It is taken from the first sampling step, within the first tenth of the trial, at which every policy expects more reward
-    /// of Eat than of Not eat for some poisonous mushroom; of several, the one with the largest minimum difference over the
-    /// policies. On other problems it is the context of round 0.
+    /// It is taken from the first sampling step, within the first tenth of the trial, at which, for at least one poisonous
+    /// mushroom, every policy expects more reward of Eat than of Not eat; of several such mushrooms, the one with the largest
+    /// minimum difference over the policies. On other problems it is the context of round 0.
     #[command(after_help = "Example: locus explore mushroom --data DIR")]
     Explore(Box<ExploreArgs>),
     /// Show how a CSV or NPZ file of your own is read, without running anything

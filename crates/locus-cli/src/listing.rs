@@ -18,7 +18,7 @@ pub(crate) fn problems() -> Result<u8> {
         ));
     }
     text.push_str(
-        "\nYour own: --csv FILE --label COLUMN for a table, --npz FILE for contexts and rewards;\n`locus inspect FILE` shows how it is read.\n",
+        "\nYour own data: --csv FILE --label COLUMN for a table, --npz FILE for contexts\nand rewards; `locus inspect FILE` shows how it is read.\n",
     );
     print(&text)?;
     Ok(0)

@@ -94,7 +94,7 @@ pub struct KindStanding {
     pub seconds_left: Option<f64>,
     /// Whether the time left is only an order of magnitude.
     ///
-    /// So it is until a trial of the policy has ended or taken steps.
+    /// True until a trial of the policy has ended or taken steps.
     pub is_rough: bool,
     /// Finished trials and the completed parts of running ones, e.g. 2.5.
     pub progress: f64,

@@ -11,8 +11,9 @@
 //!
 //! By default, if the problem has contexts with deceptive rewards ([`Problem::deceptive_best_action`]; on Mushroom the poisonous
 //! ones), the followed context is one that all policies misjudge at first. It is taken from the first look within the first tenth
-//! of the trial at which every policy expects more reward of another action than of the best one for some context of that kind;
-//! of several, the one with the largest minimum difference over the policies. On other problems it is the context of round 0.
+//! of the trial at which, for at least one context of that kind, every policy expects more reward of another action than of the
+//! best one; of several such contexts, the one with the largest minimum difference over the policies. On other problems it is the
+//! context of round 0.
 //!
 //! OUT/explore then holds `1-single` and `2-many` as SVG, `summary.txt`, `explore.json` (what was looked at), and two tables:
 //!

@@ -114,7 +114,7 @@ impl ExploreFile {
             ("trial", self.trial.to_string()),
             ("every", self.every.to_string()),
             ("draws", self.draws.to_string()),
-            ("context", self.context.map_or("by default".to_owned(), |context| context.to_string())),
+            ("context", self.context.map_or("chosen by default".to_owned(), |context| context.to_string())),
         ]
     }
 }

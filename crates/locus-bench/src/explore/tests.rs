@@ -291,7 +291,7 @@ fn a_folder_holds_one_exploration() {
         (Exploration { draws: 51, ..berries(out) }, "an exploration with draws 50, but 51 was requested"),
         (Exploration { every: 10, ..berries(out) }, "with every 20, but 10"),
         (Exploration { trial: 2, ..berries(out) }, "with trial 1, but 2"),
-        (Exploration { context: Some(1), ..berries(out) }, "with context by default, but 1"),
+        (Exploration { context: Some(1), ..berries(out) }, "with context chosen by default, but 1"),
         (exploration(Arc::new(Berries), &["lin-full-post"], out), "with policies lin-full-post, lu-gauss["),
         (Exploration { steps: 100, ..berries(out) }, "with steps 200, but 100"),
         (Exploration { seed: Seed::new(9), ..berries(out) }, "with seed 0, but 9"),

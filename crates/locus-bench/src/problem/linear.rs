@@ -32,7 +32,7 @@ pub(super) const FOLDED_INFO: ProblemInfo = ProblemInfo {
     id: "folded",
     shape: Shape::new(5, 4),
     rows: None,
-    rewards: "absolute value of a linear function of a Gaussian context, otherwise as linear; noise sd 0.01 to 0.04",
+    rewards: "absolute value of a linear function, otherwise as linear; noise sd 0.01 to 0.04",
     origin: Origin::Generated(|| Arc::new(Linear { info: &FOLDED_INFO, n_nonzero: 5, is_folded: true })),
 };
 

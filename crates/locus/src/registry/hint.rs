@@ -3,8 +3,8 @@
 /// ` (did you mean …?)` with the known name that is closest to `name`, or nothing if none is close.
 ///
 /// Error messages append it to an unknown name. A name is close if its edit distance is at most a third of the letters of `name`,
-/// and at least one; case is ignored. An edit inserts, deletes or replaces a letter, or swaps two neighbors. The first of several
-/// closest names is returned.
+/// or 1 for short names; case is ignored. An edit inserts, deletes or replaces a letter, or swaps two neighbors. The first of
+/// several closest names is returned.
 ///
 /// ```
 /// assert_eq!(locus::did_you_mean("lu-gaus", ["lu-sivi", "lu-gauss"]), " (did you mean `lu-gauss`?)");
