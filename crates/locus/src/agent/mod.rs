@@ -31,7 +31,7 @@ pub(crate) use scratch::Cache;
 pub use scratch::Scratch;
 pub(crate) use wrapper::Agent;
 
-/// A policy that decides but cannot learn; safe to share between threads.
+/// The deciding interface of a policy: it cannot learn, and is safe to share between threads.
 pub trait Choose: Send + Sync {
     /// The policy in canonical form, for records, tables and files: `lin-full-post[prior_precision=1]`.
     fn name(&self) -> &str;

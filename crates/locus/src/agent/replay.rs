@@ -5,7 +5,7 @@ use crate::{Error, Outcome, Rng, Shape};
 
 /// Observations in order of arrival, all of them or the last `capacity`.
 ///
-/// Adding one takes constant time; at capacity the newest replaces the oldest.
+/// Adding one takes constant time, or logarithmic time with weights; at capacity the newest replaces the oldest.
 #[derive(Clone, Debug)]
 pub struct Replay {
     n_features: usize,

@@ -10,7 +10,8 @@ use crate::{Error, Shape};
 /// delayed, batched or missing. The round does two things:
 ///
 /// - It selects the random numbers. All randomness in a decision follows from the policy's seed and `round`: two requests with
-///   the same round and context get the same choice. Never use a round for two decisions that should be independent.
+///   the same round and context get the same choice, unless the policy learns in between. Never use a round for two decisions
+///   that should be independent.
 /// - It ends the initial pulls. An action is forced only while it has fewer than `initial_pulls` observations *and* the round is below
 ///   `initial_pulls` times the number of actions.
 ///

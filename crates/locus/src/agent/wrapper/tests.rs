@@ -313,7 +313,7 @@ fn weights_count_as_observations() {
     assert_eq!(forced(&policy, 0..2, None), [Some(1), Some(1)]);
 }
 
-/// Over 3000 seeds a share of 1/2 has a standard deviation of 0.0091; five of them occur once in 1.7 million.
+/// Over 3000 seeds a share of 1/2 has a standard deviation of 0.0091; five of them occur once in 1.7 million seeds.
 #[test]
 fn initial_pulls_can_be_drawn_uniformly() {
     let config = NotesConfig::default().agent(AgentConfig::default().initial(InitialOrder::Uniform));
