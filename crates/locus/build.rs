@@ -1,7 +1,7 @@
-//! Gives the library's sources a name, so that records tell which build their numbers come from.
+//! Computes a checksum of the library's sources, so that records identify the build of their numbers.
 //!
-//! A change of a kernel's order of additions changes numbers while the version stays; a checksum of all sources does not miss it,
-//! and needs no version control.
+//! A change in a kernel's order of additions changes numbers but not the version; a checksum of all sources detects it, without
+//! version control.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
     files.sort();
     let mut checksum = FNV_OFFSET;
     for file in files {
-        // A checkout may end lines in its own way.
+        // Line endings may differ between checkouts.
         let text = fs::read_to_string(&file)?.replace("\r\n", "\n");
         checksum = text.bytes().fold(checksum, add);
     }

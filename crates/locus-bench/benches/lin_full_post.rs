@@ -1,16 +1,16 @@
 //! How much does the square-root form of `lin-full-post` save?
 //!
-//! Three ways to the same posterior, on the same rounds and actions of a census trial (C = 383, A = 9), in one run,
-//! taking turns every few rounds:
+//! Three ways to compute the same posterior, on the same rounds and actions of a census trial (C = 383, A = 9), interleaved every
+//! few rounds in one run:
 //!
 //! - **ours**: the factor is updated by rotations, a decision needs triangular solves for the actions that can win;
 //! - **refit**: after each reward the played action is refitted from all its data with a matrix library (product, blocked
 //!   Cholesky, solves), a decision draws every action's coefficients by a triangular solve;
-//! - **benchmark**: as the benchmark's program does it: XᵀX from all rows and an explicit inverse for the played
-//!   action, and an eigendecomposition for every draw of every action. It is timed on every 40th round only, and scaled.
+//! - **benchmark**: as in the benchmark's program: XᵀX from all rows and an explicit inverse for the played action, and an
+//!   eigendecomposition for every draw of every action. It is timed on every 40th round only, and scaled.
 //!
-//! Run with `taskset -c 0 cargo bench -p locus-bandits-bench --features rivals --bench lin_full_post`. With `LOCUS_DATA` set the rounds are those of
-//! `census-10k`; without, a generated stand-in of the same size.
+//! Run with `taskset -c 0 cargo bench -p locus-bandits-bench --features rivals --bench lin_full_post`. With `LOCUS_DATA` the
+//! rounds are those of `census-10k`; without it, generated data of the same size.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::hint::black_box;
@@ -24,7 +24,7 @@ use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 use locus_bench::problem::{Sequence, load};
 
 const STEPS: usize = 2000;
-/// Rounds after which the next contender has its turn.
+/// Rounds per turn of each contender.
 const TURN: usize = 40;
 const PRIOR_PRECISION: f64 = 0.25;
 const PRIOR_SHAPE: f64 = 6.0;
@@ -91,7 +91,7 @@ fn timed(body: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// A trial of the census part, or something of its size.
+/// A trial of census-10k, or generated data of its size.
 fn sequence() -> (&'static str, Sequence) {
     if let Some(folder) = std::env::var_os("LOCUS_DATA") {
         let loaded = load("census-10k", Some(&PathBuf::from(folder))).expect("the census part");
@@ -108,10 +108,10 @@ fn sequence() -> (&'static str, Sequence) {
         })
         .collect();
     let sequence = Sequence::new(shape, contexts, rewards, vec![1.0; STEPS]).expect("a trial");
-    ("generated stand-in for census-10k", sequence)
+    ("generated data of the size of census-10k", sequence)
 }
 
-/// All that was observed of one action.
+/// All observations of one action.
 #[derive(Clone)]
 struct Data {
     /// [x, 1], a row an observation.
@@ -202,7 +202,7 @@ impl Refit {
     }
 }
 
-/// As the benchmark's program does it.
+/// The method of the benchmark's program.
 struct Benchmark {
     data: Vec<Data>,
     /// Λ⁻¹ and μ of every action.

@@ -1,9 +1,8 @@
 //! Does the full census load within 400 MB? `cargo run --release --example census_memory -- FOLDER`
 //!
-//! Writes a random file of the census' size and format into FOLDER (350 MB, which must not hold one yet), loads
-//! it as `locus bench` does, deals out one trial, and prints the most memory that this process ever held. Ends
-//! with exit code 1 if that was too much, or if anything else went wrong. The file is left for the caller to
-//! remove. Linux only: elsewhere the memory of a process is told in other ways.
+//! Writes a random file of the census' size and format into FOLDER (350 MB, which must not hold one yet), loads it as `locus
+//! bench` does, generates one trial, and prints the peak memory of this process. The exit code is 1 if that was too much, or on
+//! any other error. The caller must delete the file. Linux only, because it reads `/proc`.
 
 use std::error::Error;
 use std::fs::File;
@@ -117,7 +116,7 @@ fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     let sequence = loaded.problem.sequence(2000, Seed::new(1))?;
     let peak = peak_bytes()?;
     println!(
-        "loaded {N_ROWS} rows and dealt out {} steps: at most {} MB in memory",
+        "loaded {N_ROWS} rows and generated {} steps: at most {} MB in memory",
         sequence.len(),
         peak / 1_000_000
     );
@@ -147,7 +146,7 @@ fn generate(path: &Path) -> Result<(), Box<dyn Error>> {
     for case in 0..N_ROWS {
         row.clear();
         write!(row, "{}", 10_000 + case)?;
-        // One byte of chance is enough to choose among at most 18 answers.
+        // One random byte is enough to choose among at most 18 answers.
         for eight in cells.chunks(8) {
             let chance = rng.next_u64().to_le_bytes();
             for (answers, byte) in eight.iter().zip(chance) {
@@ -167,7 +166,7 @@ fn peak_bytes() -> Result<u64, Box<dyn Error>> {
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))
-        .ok_or("the system does not tell VmHWM")?;
+        .ok_or("the system does not report VmHWM")?;
     let kibibytes: u64 = line.trim().trim_end_matches("kB").trim_end().parse()?;
     Ok(kibibytes * 1024)
 }

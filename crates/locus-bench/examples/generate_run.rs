@@ -1,4 +1,4 @@
-//! A run's folder of the paper's size, made up in seconds: what `locus report` is measured on.
+//! Generates a run's folder of the paper's size with made-up results, to measure `locus report`.
 //!
 //! ```console
 //! $ cargo run --release -p locus-bandits-bench --example generate_run -- OUT [TRIALS]
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Nine policies, eight problems, 50 trials of 2000 steps; LU-SIVI and its ablation have 20, as in the experiment that we
-//! publish. The numbers are draws around the paper's: they look like results and are none.
+//! publish. The numbers are random around the paper's: they are not results.
 
 use std::error::Error;
 use std::fs;
@@ -79,7 +79,7 @@ fn run_json() -> Result<String, Box<dyn Error>> {
     let policies: Vec<_> = POLICIES
         .iter()
         .map(|policy| {
-            // Policies that this version does not have yet stand for themselves.
+            // Policies that this version does not have keep their names.
             let settings = policy.parse::<PolicySpec>().map_or((*policy).to_owned(), |spec| spec.full());
             serde_json::json!({ "policy": policy, "settings": settings })
         })

@@ -1,8 +1,9 @@
-//! What does a log of somebody else's decisions save? Regret of the first 1000 steps, without and with 2000 logged outcomes.
+//! How much regret does a warm start from a log save? Compares the first 1000 steps without and with 2000 logged outcomes.
 //!
 //! `cargo run --release -p locus-bandits-bench --example warm_start -- [--data DIR] [PROBLEM…]`; the default problems, `linear` and `wheel`, need no files.
 //!
-//! The logging policy takes the best single action with probability 0.8 and a random one otherwise. Every policy then decides for 1000 new contexts: once from nothing, and once after it learned the log with `learn_many`.
+//! The logging policy takes the best single action with probability 0.8 and a random one otherwise. Every policy then decides for
+//! 1000 new contexts: once untrained, and once after it learned the log with `learn_many`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "regret of the first {N_STEPS} steps, % of uniform's: mean ± standard error over {N_TRIALS} trials\n"
     );
-    println!("{:<12} {:<15} {:>15} {:>25}", "problem", "policy", "from nothing", "after 2000 logged");
+    println!("{:<12} {:<15} {:>15} {:>25}", "problem", "policy", "untrained", "after 2000 logged");
     for name in &problems {
         let problem = problem::load(name, data.as_deref())?.problem;
         let mut regrets = [(); POLICIES.len()].map(|()| [Vec::new(), Vec::new()]);
@@ -46,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 for (is_warm, regrets) in [false, true].into_iter().zip(regrets) {
                     let mut policy = spec.build(problem.shape(), seed.derive("policy"))?;
                     if is_warm {
-                        // A net trains once a call: in lots of its `train_every` it trains as often as it would live.
+                        // A net trains once per call, so batches of `train_every` outcomes train it as often as live outcomes would.
                         for lot in log.chunks(20) {
                             policy.learn_many(lot)?;
                         }
@@ -67,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the incumbent decided in the first rounds, and what that earned.
+/// The decisions of the logging policy in the first rounds, and their rewards.
 fn log(rounds: &Sequence, seed: Seed) -> Vec<Outcome<'_>> {
     let n_actions = rounds.shape().n_actions;
     let earned = |action: usize| (0..N_LOGGED).map(|t| rounds.round(t).rewards[action]).sum::<f64>();

@@ -1,4 +1,4 @@
-//! Everything that can go wrong in the benchmark, as one type.
+//! All errors of the benchmark, as one type.
 //!
 //! [`Error`] is opaque, so that kinds can be added and changed: callers ask its predicates or print it.
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::report::EXPLORE_FOLDER;
 use crate::trial::TrialId;
 
-/// Why a file, a suite or a run was refused.
+/// The error of this crate: an invalid file, suite or run, or a failed trial.
 ///
 /// The text includes that of the cause, which [`source`](error::Error::source) returns as well.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Error {
         &self.kind
     }
 
-    /// Something that was named does not exist: a problem, a folder, a file, a column.
+    /// A named problem, folder, file or column does not exist.
     pub fn is_not_found(&self) -> bool {
         match self.kind() {
             ErrorKind::UnknownProblem { .. }
@@ -72,17 +72,17 @@ impl Error {
         }
     }
 
-    /// A file or folder of the run could not be read or written: the disk is full, or rights are missing.
+    /// A file or folder of the run could not be read or written, for example on a full disk.
     pub fn is_io(&self) -> bool {
         matches!(self.kind(), ErrorKind::OutFile { .. })
     }
 
-    /// A trial or an exploration was told to stop before its end.
+    /// A trial or an exploration was interrupted.
     pub fn is_interrupted(&self) -> bool {
         matches!(self.kind(), ErrorKind::Interrupted)
     }
 
-    /// A trial failed that the others need.
+    /// A trial failed that others depend on.
     pub fn is_trial_failed(&self) -> bool {
         matches!(self.kind(), ErrorKind::TrialFailed { .. })
     }
@@ -106,22 +106,22 @@ impl From<ErrorKind> for Error {
     }
 }
 
-/// What went wrong, for code of this crate that tells errors apart.
+/// The kind of error, for code of this crate.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ErrorKind {
     /// No problem has this name.
     #[error("no problem is called `{name}`{hint}; there are {known}")]
     UnknownProblem {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// A name that may have been meant.
         hint: String,
         /// The names that exist.
         known: String,
     },
-    /// A problem needs a file, but no folder was given to look in.
+    /// A problem needs a file, but the data folder is not set.
     #[error(
-        "problem `{problem}` needs the file {file}, but no data folder is known; give it with `--data DIR` or set LOCUS_DATA"
+        "problem `{problem}` needs the file {file}, but the data folder is not set; name it with `--data DIR` or set LOCUS_DATA"
     )]
     NoDataFolder {
         /// The problem.
@@ -129,21 +129,21 @@ pub(crate) enum ErrorKind {
         /// The file that it needs.
         file: String,
     },
-    /// The data folder is not there, or is no folder.
-    #[error("{} is not a folder; give the folder of the data files with `--data DIR` or set LOCUS_DATA", folder.display())]
+    /// The data folder does not exist, or is not a folder.
+    #[error("{} is not a folder; name the data folder with `--data DIR` or set LOCUS_DATA", folder.display())]
     FolderNotFound {
-        /// The folder looked for.
+        /// The folder.
         folder: PathBuf,
     },
     /// The file is not in the data folder, neither plain nor compressed.
     #[error(
-        "found neither {file} nor {file}.gz nor {file}.zst in {}; put one there, or give another folder with `--data DIR` or LOCUS_DATA",
+        "found neither {file} nor {file}.gz nor {file}.zst in {}; put one there, or name another folder with `--data DIR` or LOCUS_DATA",
         folder.display()
     )]
     FileNotFound {
         /// Its uncompressed name.
         file: String,
-        /// The folder looked in.
+        /// The folder that was searched.
         folder: PathBuf,
     },
     /// The file could not be opened, read or decompressed.
@@ -151,38 +151,38 @@ pub(crate) enum ErrorKind {
     UnreadableFile {
         /// Its path.
         file: String,
-        /// What the system or the decoder said.
+        /// The error of the system or the decoder.
         #[source]
         cause: io::Error,
     },
     /// No file of the benchmark has this name, and none belongs to a problem of this name.
     #[error("no data file or problem is called `{name}`{hint}; there are files for {known}")]
     UnknownDataFile {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// A name that may have been meant.
         hint: String,
         /// The problems that have a file.
         known: String,
     },
-    /// The address of a mirror makes no sense.
-    #[error("the mirror `{found}` is no address; expected one that begins with http:// or https://")]
+    /// The URL of a mirror is invalid.
+    #[error("the mirror `{found}` is not a URL; expected one that begins with http:// or https://")]
     InvalidMirror {
-        /// What was given.
+        /// The given text.
         found: String,
     },
-    /// No address had the file.
+    /// All addresses of the file failed.
     #[error("cannot get {file}: {tried}; by hand: {by_hand}")]
     NotFetched {
         /// Its name.
         file: &'static str,
         /// Every address and what went wrong there.
         tried: String,
-        /// What can be done without us.
+        /// How to get the file by hand.
         by_hand: String,
     },
-    /// A file was to be made that is there.
-    #[error("`{}` is already there; take it away to make it anew", path.display())]
+    /// The file to create already exists.
+    #[error("`{}` already exists; delete it to create it again", path.display())]
     AlreadyThere {
         /// The file.
         path: PathBuf,
@@ -217,19 +217,19 @@ pub(crate) enum ErrorKind {
         /// What was found and what was expected.
         problem: String,
     },
-    /// A column was asked for by what is neither a name nor a number of one.
-    #[error("{file}: {problem}; its columns are {columns}; give one by name, or by number from 0")]
+    /// No column has this name or number.
+    #[error("{file}: {problem}; its columns are {columns}; name one by name, or by number from 0")]
     UnknownColumn {
         /// Path of the file.
         file: String,
-        /// What was looked for.
+        /// The requested column.
         problem: String,
         /// The columns that exist.
         columns: String,
     },
-    /// A problem of one's own is called by its file, but the name belongs to a built-in problem.
+    /// A user's problem is named after its file, but the name belongs to a built-in problem.
     #[error(
-        "{file}: `{name}` is the name of a built-in problem, and a problem is called by its file; rename the file"
+        "{file}: `{name}` is the name of a built-in problem, and a problem is named after its file; rename the file"
     )]
     NameTaken {
         /// Path of the file.
@@ -237,30 +237,28 @@ pub(crate) enum ErrorKind {
         /// The name.
         name: String,
     },
-    /// A trial of no steps was asked for.
-    #[error("problem `{problem}` was asked for 0 steps, expected at least 1")]
+    /// The trial has no steps.
+    #[error("problem `{problem}`: the number of steps is 0, expected at least 1")]
     NoSteps {
         /// The problem.
         problem: String,
     },
     /// A trial cannot have more steps than the problem has rows.
-    #[error(
-        "problem `{problem}` has {rows} rows, but {steps} steps were asked for; ask for at most {rows} steps"
-    )]
+    #[error("problem `{problem}` has {rows} rows, fewer than the {steps} steps; use at most {rows} steps")]
     TooManySteps {
         /// The problem.
         problem: String,
         /// Its rows.
         rows: usize,
-        /// The steps asked for.
+        /// The requested steps.
         steps: usize,
     },
-    /// There is no memory for so long a trial.
+    /// The trial does not fit into memory.
     #[error(
-        "{steps} steps with {n_features} features and {n_actions} actions do not fit into memory; ask for fewer steps"
+        "{steps} steps with {n_features} features and {n_actions} actions do not fit into memory; use fewer steps"
     )]
     SequenceTooLarge {
-        /// The steps asked for.
+        /// The requested steps.
         steps: usize,
         /// Features of a context.
         n_features: usize,
@@ -273,15 +271,15 @@ pub(crate) enum ErrorKind {
         /// What was found and what was expected.
         problem: String,
     },
-    /// The trial was told to stop before its end.
+    /// The trial was interrupted.
     #[error("the trial was interrupted")]
     Interrupted,
-    /// The policy refused a request or an outcome.
+    /// The policy failed on a request or an outcome.
     #[error("round {round}: {cause}")]
     PolicyFailed {
         /// The step of the trial, from 0.
         round: u64,
-        /// What the policy said.
+        /// The policy's error.
         #[source]
         cause: locus::Error,
     },
@@ -295,7 +293,7 @@ pub(crate) enum ErrorKind {
         /// How many there are.
         n_actions: usize,
     },
-    /// The rewards of a round gave a regret that is no number.
+    /// The regret of a round is not finite.
     #[error(
         "round {round}: the regret is {found}, expected a finite number; check the rewards of the problem"
     )]
@@ -305,7 +303,7 @@ pub(crate) enum ErrorKind {
         /// What came out.
         found: f64,
     },
-    /// The policy or the problem panicked, which is a bug in it.
+    /// The policy or the problem panicked, which is a bug.
     #[error("panicked: {message}")]
     Panicked {
         /// What it said.
@@ -314,11 +312,11 @@ pub(crate) enum ErrorKind {
     /// A file or folder of a run could not be read or written.
     #[error("cannot {doing} `{}`: {cause}", path.display())]
     OutFile {
-        /// What was being done.
+        /// The operation, such as `write`.
         doing: &'static str,
-        /// With which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -343,16 +341,16 @@ pub(crate) enum ErrorKind {
         /// The folder.
         out: PathBuf,
     },
-    /// Several folders were given, but no place for what is made of them together.
-    #[error("a report over {n_folders} folders belongs to none of them; say where to write it with --output")]
+    /// A report of several folders needs --output.
+    #[error("a report of {n_folders} folders needs a place of its own; name it with --output")]
     NoPlaceForReport {
         /// How many.
         n_folders: usize,
     },
     /// Folders whose trials cannot stand in one table.
     #[error(
-        "`{}` and `{}` did not see the same rounds: their seed, number of steps or data differ, so that their trials cannot \
-         stand in one table; `locus report` shows them one after the other",
+        "`{}` and `{}` have different rounds: their seed, number of steps or data differ, so their trials cannot be shown \
+         in one table; `locus report` shows them separately",
         one.display(),
         other.display()
     )]
@@ -362,16 +360,16 @@ pub(crate) enum ErrorKind {
         /// The first that does not belong to it.
         other: PathBuf,
     },
-    /// A report over a part of a run would take the place of the whole.
+    /// A report of a part of a run would replace the report of the whole run.
     #[error(
-        "a report over a part of a run does not take the place of the whole; say where to write it with --output"
+        "a report of a part of a run does not replace the report of the whole run; name another place with --output"
     )]
     NoPlaceForPart,
     /// A line of `trials.csv` is not what a run writes.
     #[error(
         "`{}`, line {line}: {problem}; {}",
         path.display(),
-        if *line == 1 { "put that line back" } else { "mend the line, or delete it to run its trial again" }
+        if *line == 1 { "restore the header" } else { "fix the line, or delete it to run its trial again" }
     )]
     DamagedTrials {
         /// The file.
@@ -391,7 +389,7 @@ pub(crate) enum ErrorKind {
     },
     /// The folder holds trials of another experiment.
     #[error(
-        "`{}` holds trials with {what} {recorded}, but {asked} was asked for; choose another folder with --out, or {remedy}",
+        "`{}` holds trials with {what} {recorded}, but {asked} was requested; choose another folder with --out, or {remedy}",
         out.display()
     )]
     OtherExperiment {
@@ -403,12 +401,12 @@ pub(crate) enum ErrorKind {
         recorded: String,
         /// Its value now.
         asked: String,
-        /// How to go on in this folder.
+        /// How to continue in this folder.
         remedy: String,
     },
     /// The folder holds another exploration.
     #[error(
-        "`{}` holds an exploration with {what} {recorded}, but {asked} was asked for; choose another folder with --out, or \
+        "`{}` holds an exploration with {what} {recorded}, but {asked} was requested; choose another folder with --out, or \
          delete this one",
         out.display()
     )]
@@ -424,8 +422,8 @@ pub(crate) enum ErrorKind {
     },
     /// There is no context that all policies misjudge at first, so none to follow.
     #[error(
-        "no context for which {best} is best is misjudged by all policies after one of the first {early} steps; follow one of \
-         your choice with --context, its round in the trial, from 0 to {last_round}, or try another --trial"
+        "within the first {early} steps, no context with the best action {best} is misjudged by all policies; choose a context \
+         with --context (its round in the trial, from 0 to {last_round}), or try another --trial"
     )]
     NothingMisjudged {
         /// The best action of the contexts that were judged.
@@ -435,7 +433,7 @@ pub(crate) enum ErrorKind {
         /// The last round of the trial.
         last_round: usize,
     },
-    /// A trial failed that others need.
+    /// A trial failed that others depend on.
     #[error("{id}: {cause}")]
     TrialFailed {
         /// Which.
@@ -450,7 +448,7 @@ pub(crate) enum ErrorKind {
         /// What it said.
         problem: String,
     },
-    /// The experiment makes no sense.
+    /// The experiment is invalid.
     #[error("{problem}")]
     InvalidExperiment {
         /// What is wrong with it.
@@ -466,18 +464,18 @@ pub(crate) enum ErrorKind {
         /// What is wrong there, with the key.
         problem: String,
     },
-    /// There is no such suite.
+    /// The suite does not exist.
     #[error(
         "no suite is called `{name}`, and there is no such file{hint}; expected quick, paper or a TOML file"
     )]
     UnknownSuite {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// A suite that may have been meant.
         hint: String,
     },
-    /// A part of a run was asked for that it does not have.
-    #[error("no {what} `{found}` has run there{hint}; there are {known}")]
+    /// The run does not have the requested part.
+    #[error("the run has no {what} `{found}`{hint}; it has {known}")]
     NotInRun {
         /// What was to be chosen.
         what: &'static str,
@@ -488,10 +486,10 @@ pub(crate) enum ErrorKind {
         /// What has run.
         known: String,
     },
-    /// Policies and problems were asked for that have run, but not together.
-    #[error("none of the policies asked for has run on any of the problems asked for")]
+    /// The requested policies and problems have run, but not together.
+    #[error("none of the requested policies has run on any of the requested problems")]
     NothingTogether,
-    /// A word that is none of those expected.
+    /// An unknown word.
     #[error("no {what} is called `{found}`; there are {known}")]
     UnknownWord {
         /// What was to be chosen.
@@ -503,17 +501,15 @@ pub(crate) enum ErrorKind {
     },
 }
 
-/// What is there in place of a run.
+/// What the folder holds instead of a run.
 fn no_trials(out: &Path) -> String {
     let out_name = out.display();
     match out {
         _ if out.is_dir() && out.join(EXPLORE_FOLDER).is_dir() => {
-            format!(
-                "`{out_name}` holds an exploration, whose pictures and summary are in its folder {EXPLORE_FOLDER}, but no trials.csv"
-            )
+            format!("`{out_name}` holds an exploration in {EXPLORE_FOLDER}/, but no trials.csv")
         }
         _ if out.is_dir() => format!("`{out_name}` holds no trials.csv"),
-        _ if out.exists() => format!("`{out_name}` is no folder"),
+        _ if out.exists() => format!("`{out_name}` is not a folder"),
         _ => format!("there is no folder `{out_name}`"),
     }
 }

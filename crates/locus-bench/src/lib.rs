@@ -1,4 +1,4 @@
-//! How good is it? Problems, trials, records and summaries of the benchmark.
+//! The benchmark: problems, trials, records, summaries and reports.
 #![forbid(unsafe_code)]
 
 pub mod data;

@@ -1,7 +1,6 @@
 //! Watching a trial while it runs.
 //!
-//! Events are plain structs of references to what is known at that moment, so making one costs next to nothing, watched or not. Watching
-//! cannot change a result: an [`Observer`] sees, and has no say.
+//! Events are plain structs of references, so they cost almost nothing. An [`Observer`] cannot change a result.
 
 use locus::{Choice, FitReport, Shape};
 
@@ -30,19 +29,19 @@ pub struct TrialStarted<'a> {
     pub steps: usize,
 }
 
-/// One step, with what the policy saw and what it did not.
+/// One step of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step<'a> {
     /// The number of the step, from 0.
     pub round: u64,
     /// What the policy saw.
     pub context: &'a [f32],
-    /// What it chose.
+    /// The policy's choice.
     pub choice: Choice,
-    /// What that earned.
+    /// The reward of that choice.
     pub reward: f64,
-    /// What was missed: the round's best reward minus the earned one.
+    /// The regret: the round's best reward minus the earned one.
     pub regret: f64,
-    /// What the policy made of it.
+    /// The report of the policy's `learn`.
     pub fit: FitReport,
 }

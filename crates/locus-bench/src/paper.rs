@@ -1,8 +1,8 @@
-//! The numbers that the paper prints, to stand beside ours.
+//! The paper's printed results, for comparison.
 //!
-//! From "Thompson Sampling via Local Uncertainty" (ICML 2020): its tables of normalised cumulative regret (main
-//! text and ablation), normalised simple regret, and runtime. The paper calls its ± a standard error, but the
-//! size says standard deviation. Its values are of 2000 steps and 50 trials; the runtimes are of one run.
+//! From "Thompson Sampling via Local Uncertainty" (ICML 2020): its tables of normalized cumulative regret (main text and
+//! ablation), normalized simple regret, and runtime. The paper calls its ± a standard error, but its size is that of a standard
+//! deviation. Its values are of 2000 steps and 50 trials; the runtimes are of one run.
 
 use locus::PolicyText;
 
@@ -66,7 +66,7 @@ pub fn overall(metric: Metric, policy: &str) -> Option<PaperOverall> {
     Some(PaperOverall { mean_rank: row.mean_rank, ranked: row.ranked, mean_value: row.mean_value })
 }
 
-/// The same in the table of the ablation, where Uniform, both LU policies and both ablations are ranked.
+/// The same in the ablation's table, which ranks Uniform, both LU policies and both ablations.
 pub fn ablation_overall(policy: &str) -> Option<PaperOverall> {
     let mean_rank = match policy_id(policy)? {
         "uniform" => 5.0,

@@ -1,7 +1,6 @@
-//! The progress of a running or interrupted run, from its folder alone.
+//! The progress of a running or interrupted run, read from its folder.
 //!
-//! Nothing is written, no lock is taken, and it may be asked at any time: whole files are replaced at once, and a row that
-//! is being written is not seen yet.
+//! It writes nothing, takes no lock, and works at any time: files are replaced atomically, and an incomplete row is ignored.
 
 use std::fs;
 use std::ops::Range;
@@ -18,37 +17,38 @@ use crate::record::{
 };
 use crate::suite::{CENSUS, CENSUS_PART, Suite};
 
-/// What a folder says of its run.
+/// The status of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
     /// The folder.
     pub out: PathBuf,
-    /// How far it is in what was asked for.
+    /// Its progress.
     pub standing: Standing,
-    /// Whether it is known what was asked for; if not, the trials that ended count as all.
+    /// Whether the requested trials are known; if not, the recorded trials count as all.
     pub is_total_known: bool,
-    /// Whether the decisions of its trials ask for their propensities.
+    /// Whether its trials run with propensities.
     pub propensities: bool,
     /// Which process is running it now.
     pub worker: Worker,
     /// When a trial was last recorded, by the file's date.
     pub last_recorded: Option<SystemTime>,
-    /// What could not be read.
+    /// Warnings about what could not be read.
     pub warnings: Vec<String>,
 }
 
-/// Reads the progress of the run in the folder `out`. What cannot be read is said in the warnings; an error where nothing
-/// can be told of its trials.
+/// Reads the progress of the run in the folder `out`.
+///
+/// Problems with parts of the folder become warnings; fails if the trials cannot be read at all.
 pub fn read_status(out: &Path) -> Result<Status, Error> {
     let mut warnings = Vec::new();
     let run = match read_run(out) {
         Ok(Some(run)) => Some(run),
         Ok(None) => {
-            warnings.push(format!("`{}` holds no run.json: what was asked for is not known", out.display()));
+            warnings.push(format!("`{}` holds no run.json: the requested trials are unknown", out.display()));
             None
         }
         Err(error) => {
-            warnings.push(format!("{error}: what was asked for is not known"));
+            warnings.push(format!("{error}: the requested trials are unknown"));
             None
         }
     };
@@ -68,9 +68,8 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
     rows.iter().for_each(|row| standing.record(row));
     let n_unnamed = rows.iter().filter(|row| !standing.names(&row.id)).count();
     if n_unnamed > 0 {
-        warnings.push(format!(
-            "{n_unnamed} of the rows are of policies or problems that run.json does not name; they are not shown"
-        ));
+        warnings
+            .push(format!("not shown: {n_unnamed} of the rows, whose policy or problem is not in run.json"));
     }
     let last_recorded = match rows.is_empty() {
         true => None,
@@ -87,8 +86,7 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
     })
 }
 
-/// What the sessions of a folder asked for, before any of it has run: of each policy on each problem the trials that any
-/// session asked for.
+/// The requested trials of all sessions of a folder, with none of them run yet.
 fn asked_for(run: &RunFile) -> Standing {
     let policies: Vec<String> = run.policies.iter().map(|record| record.policy.clone()).collect();
     let problems: Vec<(String, usize)> =
@@ -103,7 +101,7 @@ fn asked_for(run: &RunFile) -> Standing {
     Standing::new(policies, problems, run.steps, jobs, asked)
 }
 
-/// What one session asked for; `None` is everything.
+/// The requested trials of one session; `None` is everything.
 struct Asked {
     policies: Option<Vec<String>>,
     problems: Option<Vec<String>>,
@@ -112,7 +110,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Earlier versions recorded the command alone, from which most of it can be told.
+    /// Earlier versions recorded only the command, from which most of it follows.
     fn of(session: &Session) -> Self {
         let trials = session.first_trial..session.first_trial.saturating_add(session.trials);
         if !session.policies.is_empty() {
@@ -155,7 +153,7 @@ fn argument<'a>(command: &'a [String], flag: &str) -> Option<&'a str> {
     })
 }
 
-/// What has run, where nobody knows what was asked for.
+/// The recorded trials, if the requested ones are unknown.
 fn all_of(rows: &[TrialRow]) -> Standing {
     let mut policies: Vec<String> = Vec::new();
     let mut problems: Vec<(String, usize)> = Vec::new();

@@ -4,15 +4,15 @@
 //! problems = ["wheel", "mushroom"]
 //! policies = ["uniform", "lin-full-post[prior_precision=1]"]
 //! trials = 10
-//! first_trial = 100        # may be left out; then they are trials 0 to 9
+//! first_trial = 100        # optional, default 0
 //! steps = 2000
-//! seed = 0                 # may be left out
-//! propensities = true      # may be left out; then decisions do not ask for their propensities
+//! seed = 0                 # optional
+//! propensities = true      # optional, default false
 //!
 //! [[csv]]                  # your own classification data, as with --csv and --label
 //! file = "mine.csv"        # relative to the suite file
 //! label = "kind"           # a column by name, or by number from 0
-//! ignore = ["id"]          # these may be left out; the same as the options of --csv
+//! ignore = ["id"]          # the rest is optional, as the options of --csv
 //! categorical = ["zip"]
 //! numeric = ["year"]
 //! missing = "median"       # or "drop", or "category"
@@ -41,7 +41,7 @@ pub const BUILT_IN: [(&str, &str); 2] =
 
 /// The problem of the full census file.
 pub const CENSUS: &str = "census";
-/// What may take its place: see [`Suite::substitute_census`].
+/// The problem that can replace it: see [`Suite::substitute_census`].
 pub const CENSUS_PART: &str = "census-10k";
 
 /// An experiment as a suite file describes it: problems by name, nothing loaded yet.
@@ -69,10 +69,10 @@ pub struct Suite {
     pub propensities: bool,
 }
 
-/// A CSV file to make a problem of.
+/// A CSV file with a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvFile {
-    /// Where it lies.
+    /// Its path.
     pub file: PathBuf,
     /// The column of the label, by name or by number.
     pub label: String,
@@ -81,7 +81,9 @@ pub struct CsvFile {
 }
 
 impl Suite {
-    /// The built-in suite of this name, or else the file of this path; its policies are those of the registry.
+    /// Loads the built-in suite with this name, or else the file at this path.
+    ///
+    /// Its policies must be in the registry.
     pub fn load(name: &str, registry: &Registry) -> Result<Self, Error> {
         if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
             return Self::parse(name, text, Path::new(""), registry);
@@ -99,8 +101,9 @@ impl Suite {
         }
     }
 
-    /// Puts `census-10k` in the place of `census`, if the full file is missing but `exists` says that the part
-    /// is there. Returns the sentence that says so.
+    /// Replaces `census` by `census-10k` if only the part of the file is available.
+    ///
+    /// `exists` tells whether the file of a problem is available. Returns a sentence about the replacement.
     pub fn substitute_census(&mut self, exists: impl Fn(&str) -> bool) -> Option<String> {
         let place = self.problems.iter().position(|problem| problem == CENSUS)?;
         if exists(CENSUS) || !exists(CENSUS_PART) {
@@ -112,7 +115,8 @@ impl Suite {
             self.problems[place] = CENSUS_PART.to_owned();
         }
         Some(
-            "the full census file is missing; its first 10 000 rows, `census-10k`, take its place".to_owned(),
+            "the full census file is missing; its first 10 000 rows, `census-10k`, are used instead"
+                .to_owned(),
         )
     }
 

@@ -1,4 +1,4 @@
-//! One policy on one sequence: the loop that everything else exists for.
+//! The loop of a trial: one policy on one sequence.
 //!
 //! A trial is named by its [`TrialId`], and all its randomness follows from the experiment's seed and that name.
 //! Clocks are read for the seconds that a policy takes; no result depends on them.
@@ -31,7 +31,7 @@ impl TrialId {
         sequence_seed(root, &self.problem, self.trial)
     }
 
-    /// The seed of everything that the policy draws.
+    /// The seed of the policy.
     pub fn policy_seed(&self, root: Seed) -> Seed {
         self.sequence_seed(root).derive("policy").derive(&self.policy)
     }
@@ -48,7 +48,7 @@ pub fn sequence_seed(root: Seed, problem: &str, trial: usize) -> Seed {
     root.derive("problem").derive(problem).derive_index(trial as u64)
 }
 
-/// What came of a trial, step by step.
+/// The result of a trial, step by step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialResult {
     /// `[T]`, the regret of every step.
@@ -59,10 +59,11 @@ pub struct TrialResult {
     pub seconds_choosing: f64,
     /// Wall seconds that the policy took to learn, over all steps.
     pub seconds_learning: f64,
-    /// CPU seconds of the whole trial; `None` where the system has no such clock. Other work on the machine makes wall seconds
-    /// longer, and these hardly.
+    /// CPU seconds of the whole trial; `None` if the system has no CPU clock.
+    ///
+    /// Other work on the machine affects wall seconds more than these.
     pub cpu_seconds: Option<f64>,
-    /// How often a guard changed a number so that training could go on, over all steps.
+    /// How often a guard changed a number to continue training, over all steps.
     pub interventions: u64,
 }
 
@@ -83,7 +84,7 @@ impl TrialResult {
     }
 }
 
-/// Says when a trial is to end early.
+/// A signal that ends a trial early.
 pub trait Stop: Sync {
     /// Whether to end now.
     fn is_set(&self) -> bool;
@@ -95,10 +96,10 @@ impl Stop for AtomicBool {
     }
 }
 
-/// Lets `policy` choose and learn through all rounds of `sequence`.
+/// Runs `policy` through all rounds of `sequence`.
 ///
-/// Asks `stop` before every step and fails with an error of which [`Error::is_interrupted`] holds if it is set. Any other error is the
-/// policy's, or comes of rewards that are no numbers.
+/// Checks `stop` before every step and, if it is set, fails with an error for which [`Error::is_interrupted`] holds. Any other
+/// error is the policy's, or is due to rewards that are not finite.
 pub fn run_trial(
     sequence: &Sequence,
     policy: &mut dyn Policy,
@@ -108,7 +109,7 @@ pub fn run_trial(
     play(sequence, policy, observer, stop, false)
 }
 
-/// The same, and every request asks for the exact propensity of its choice: see [`Request::with_propensity`].
+/// Like [`run_trial`], with exact propensities; see [`Request::with_propensity`].
 pub fn run_trial_with_propensities(
     sequence: &Sequence,
     policy: &mut dyn Policy,

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Command-line arguments.
 
 use std::path::PathBuf;
 
@@ -15,18 +15,18 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// No line is longer than 80 characters, so that none is broken on a usual terminal.
+/// No line is longer than 80 characters, so that none wraps on a standard terminal.
 const EXAMPLES: &str = "\
 Examples:
   locus bench                                 no files needed, about a minute
-  locus data fetch --data DIR                 gets the benchmark's files
+  locus data fetch --data DIR                 downloads the benchmark's files
   locus bench --suite paper --data DIR        the paper's eight problems
   locus inspect mine.csv --label outcome      how your own table is read
   locus bench --csv mine.csv --label outcome  policies on your own table
   locus table runs/quick --metric simple      the results as a table
   locus report runs/quick                     the same as a page with figures
   locus status runs/paper                     the progress of a run
-  locus explore mushroom --data DIR           what policies expect of a context
+  locus explore mushroom --data DIR           posterior samples for a context
   locus policies lin-full-post                every setting with its range
   locus bench --problems wheel --policies 'lin-full-post[prior_precision=1]'
 
@@ -62,9 +62,8 @@ pub(crate) enum Command {
     Table(TableArgs),
     /// Write a report of one run, or a comparison of several: a page with tables and figures
     ///
-    /// Reads records only: runs nothing, and works during a run. The page needs no network; its figures are
-    /// beside it as SVG. Folders with the same seed, number of steps and data are compared with each other; others
-    /// are shown separately.
+    /// Reads records only: runs nothing, and works during a run. The page needs no network; its figures are SVG files in
+    /// figures/. Folders with the same seed, number of steps and data are compared with each other; others are shown separately.
     #[command(after_help = "Example: locus report runs/quick")]
     Report(ReportArgs),
     /// Show the progress of a running or interrupted run
@@ -80,10 +79,10 @@ pub(crate) enum Command {
     /// of the trial with the same best action. OUT/explore then holds both as heat maps (SVG), tables (CSV) and a
     /// summary; `locus report OUT` shows them if OUT is the folder of a run.
     ///
-    /// Without --context, on mushroom, the followed context is a poisonous mushroom that all policies first take for
-    /// edible: at the first look within the first tenth of the trial at which there is one whose mean reward of Eat exceeds
-    /// that of Not eat for every policy, the one whose smallest such excess is the largest. On other problems it is the
-    /// context of round 0.
+    /// Without --context, on mushroom, the followed context is a poisonous mushroom that all policies first misjudge as edible.
+    /// It is taken from the first sampling step, within the first tenth of the trial, at which, for at least one poisonous
+    /// mushroom, every policy expects more reward of Eat than of Not eat; of several such mushrooms, the one with the largest
+    /// minimum difference over the policies. On other problems it is the context of round 0.
     #[command(after_help = "Example: locus explore mushroom --data DIR")]
     Explore(Box<ExploreArgs>),
     /// Show how a CSV or NPZ file of your own is read, without running anything
@@ -113,7 +112,7 @@ pub(crate) enum Command {
     },
 }
 
-/// What runs where nothing else is asked for.
+/// The default suite.
 pub(crate) const DEFAULT_SUITE: &str = "quick";
 
 #[derive(Debug, Args)]
@@ -127,15 +126,15 @@ pub(crate) struct BenchArgs {
     /// Policies instead of the suite's: `id[@preset][key=value,…]`, separated by commas; uniform always runs
     #[arg(long, value_name = "POLICIES")]
     pub(crate) policies: Option<String>,
-    /// A CSV file with a header, as a classification problem; takes the place of the suite's problems. Prints how
-    /// each column is used; `locus inspect` does only that. The file is read twice, so a pipe will not do
+    /// A CSV file with a header, as a classification problem; replaces the suite's problems. Prints how each column is used;
+    /// `locus inspect` does only that. The file is read twice, so it cannot be a pipe
     #[arg(long, value_name = "FILE", requires = "label")]
     pub(crate) csv: Vec<PathBuf>,
     /// The label's column in the CSV file, by name or by number from 0; once for each --csv
     #[arg(long, value_name = "COLUMN", requires = "csv")]
     pub(crate) label: Vec<String>,
-    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order. `optimal` is the best
-    /// expected reward of each round, not the index of the best action
+    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and optionally `optimal` [T], run in its own order. `optimal` is the
+    /// best expected reward of each round, not the index of the best action
     #[arg(long, value_name = "FILE")]
     pub(crate) npz: Vec<PathBuf>,
     #[command(flatten)]
@@ -153,9 +152,10 @@ pub(crate) struct BenchArgs {
     /// The random seed, instead of the suite's
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Request the exact propensity of every decision: the policy computes the probability of each action and samples the action from
-    /// these probabilities. Slower. Sequences and policy seeds are the same as without, and so are the choices of policies whose propensities are
-    /// known anyway, such as uniform. A folder holds trials either with or without propensities. `--propensities=false` overrides a suite [default: the suite's, or off]
+    /// Request the exact propensity of every decision: the policy computes the probability of each action and samples the action
+    /// from these probabilities. Slower. Sequences and policy seeds do not change, nor do the choices of policies that always
+    /// report propensities, such as uniform. A folder holds trials either with or without propensities. `--propensities=false`
+    /// overrides a suite [default: the suite's, or off]
     #[arg(
         long,
         value_name = "BOOL",
@@ -171,7 +171,7 @@ pub(crate) struct BenchArgs {
     /// The run's folder [default: in runs/, named after the suite, or after the problems that replace its own]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print what would run and an estimate of how long it takes, and run nothing
+    /// Print what would run and an estimate of its duration, without running it
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -181,7 +181,7 @@ pub(crate) struct BenchArgs {
 // How the columns of a CSV file are read. No doc comment: clap would show it in place of the description of the command.
 #[derive(Debug, Args)]
 pub(crate) struct ColumnArgs {
-    /// Columns to ignore, by name or by number from 0, separated by commas. Applies to every --csv; a suite can differ by file
+    /// Columns to ignore, by name or by number from 0, separated by commas. Applies to every --csv; a suite can set it per file
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) ignore: Vec<String>,
     /// Columns to read as categories. For the label, this allows fractions and more than 100 values
@@ -190,8 +190,9 @@ pub(crate) struct ColumnArgs {
     /// Columns to read as numbers, even if they look like identifiers
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) numeric: Vec<String>,
-    /// How to handle missing values (empty cells, `?`, `NA`, `NaN`). `drop` drops the row. `category` makes them a category of their
-    /// own, and drops rows with missing numbers. `median` does the same, but fills missing numbers with the median [default: drop]
+    /// How to handle missing values (empty cells, `?`, `NA`, `NaN`). `drop` drops the row. `category` makes them a separate
+    /// category, and drops rows with missing numbers. `median` does the same, but fills missing numbers with the median [default:
+    /// drop]
     #[arg(long, value_name = "drop|category|median", value_enum, hide_possible_values = true)]
     pub(crate) missing: Option<MissingArg>,
     /// The delimiter of the CSV file: one character, or `tab` [default: a comma]
@@ -200,7 +201,7 @@ pub(crate) struct ColumnArgs {
 }
 
 impl ColumnArgs {
-    /// The first of these options that was given.
+    /// The first of these options that is set.
     pub(crate) fn given(&self) -> Option<&'static str> {
         [
             ("--ignore", !self.ignore.is_empty()),
@@ -268,8 +269,8 @@ pub(crate) struct ExploreArgs {
     /// The label's column in the CSV file, by name or by number from 0
     #[arg(long, value_name = "COLUMN", requires = "csv")]
     pub(crate) label: Option<String>,
-    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and perhaps `optimal` [T], run in its own order. `optimal` is the best
-    /// expected reward of each round, not the index of the best action
+    /// An NPZ file with `contexts` [T,C], `rewards` [T,A] and optionally `optimal` [T], run in its own order. `optimal` is the
+    /// best expected reward of each round, not the index of the best action
     #[arg(long, value_name = "FILE")]
     pub(crate) npz: Option<PathBuf>,
     #[command(flatten)]
@@ -283,7 +284,7 @@ pub(crate) struct ExploreArgs {
     /// The number of the trial, from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) trial: usize,
-    /// Steps of the trial; for tables with a label, another number of steps gives other rounds
+    /// Steps of the trial; for tables with a label, the rounds depend on the number of steps
     #[arg(long, value_name = "T", default_value_t = 2000)]
     pub(crate) steps: usize,
     /// Sample from the posteriors every K steps; the LU policies train every 20
@@ -298,8 +299,8 @@ pub(crate) struct ExploreArgs {
     /// Threads that play trials; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// The folder, a run's or another, in which explore/ is written. Replaces the same exploration; another one is an error
-    /// [default: in runs/, named after the problem]
+    /// The folder in which explore/ is written; it may be a run's folder. Overwrites the same exploration; a different one is an
+    /// error [default: in runs/, named after the problem]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -319,8 +320,8 @@ pub(crate) struct DataListArgs {
 pub(crate) enum DataCommand {
     /// Download the files that are missing, unpack them and compare their checksums
     ///
-    /// From the benchmark's bucket, or else from the UCI archive. Can be interrupted with Ctrl-C: the same command then
-    /// downloads the missing files. Uses the proxy that ALL_PROXY, HTTPS_PROXY or HTTP_PROXY names.
+    /// From the benchmark's bucket, or else from the UCI archive. Can be interrupted with Ctrl-C: the same command then downloads
+    /// the missing files. Uses the proxy of ALL_PROXY, HTTPS_PROXY or HTTP_PROXY.
     #[command(after_help = "Example: locus data fetch adult --data DIR")]
     Fetch(FetchArgs),
     /// Derive a data file from raw data
@@ -330,10 +331,10 @@ pub(crate) enum DataCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct FetchArgs {
-    /// Only these, by file or by problem, e.g. `adult` [default: all that are published]
+    /// Only these, by file or by problem, e.g. `adult` [default: all published files]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// An address to try first; its layout may be that of the bucket, of the UCI archive or of a folder of data files
+    /// A URL to try first, with the layout of the bucket, of the UCI archive or of a folder of data files
     #[arg(long, value_name = "BASE")]
     pub(crate) mirror: Option<String>,
     /// How often to retry when a server fails, after pauses of 1, 2, 4 … seconds
@@ -357,7 +358,7 @@ pub(crate) struct DeriveArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Derived {
-    /// The 40 jokes rated most, by the users who rated all of them
+    /// The ratings of the 40 most-rated jokes, from the users who rated all of them
     Jester,
 }
 
@@ -381,7 +382,7 @@ pub(crate) struct SelectionArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
     /// The run's folder; several with the same seed, number of steps and data are shown as one. If only some of them ran with
-    /// --propensities, their policies are called `POLICY (propensities)`
+    /// --propensities, their policies are shown as `POLICY (propensities)`
     #[arg(required = true, value_name = "OUT")]
     pub(crate) outs: Vec<PathBuf>,
     #[command(flatten)]
@@ -404,7 +405,8 @@ pub(crate) struct ReportArgs {
     pub(crate) outs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// The page, if it ends in .html, or its folder; figures/ goes beside the page [default: the folder, if it is one]
+    /// The page if it ends in .html, otherwise its folder; figures/ is written to the same folder [default: the run's folder, if
+    /// there is only one]
     #[arg(long, value_name = "FILE.html|DIR")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -23,7 +23,7 @@ use crate::report;
 use crate::words::{count, count_of, rough_duration, shell_word};
 use crate::{FAILED, INTERRUPTED};
 
-/// Runs what is missing, and shows what came out.
+/// Runs the missing trials, and shows the results.
 pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -> Result<u8> {
     let (experiment, steps_note) = experiment(args, command, registry)?;
     if args.dry_run {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -
     watcher.finish();
     let outcome = match outcome {
         Ok(outcome) => outcome,
-        // What ran before is recorded; nothing was wrong with the command.
+        // Finished trials are recorded, and the command was valid.
         Err(error) if error.is_io() => {
             tell(&format!("error: {error}"));
             return Ok(FAILED);
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -
     for warning in &outcome.warnings {
         tell(&format!("warning: {warning}"));
     }
-    // Whoever interrupts does not want to wait.
+    // A user who interrupts does not want to wait.
     let written = match outcome.interrupted {
         true => None,
         false => Some(write_report(std::slice::from_ref(&experiment.out), None, &Selection::default())),
@@ -68,14 +68,14 @@ pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -
     })
 }
 
-/// The part of a run that is asked for.
+/// The selected part of a run.
 pub(crate) fn selection(args: &SelectionArgs, registry: &Registry) -> Result<Selection> {
     let list = args.policies.as_deref().map(PolicyText::split_list);
     ensure!(list.as_ref().is_none_or(|list| !list.is_empty()), "{NO_POLICY}");
     let policies = list.into_iter().flatten().map(|policy| recorded_name(policy, registry));
     ensure!(
         args.problems.iter().all(|name| !name.trim().is_empty()),
-        "--problems names no problem; the run's summary.md has them"
+        "--problems names no problem; the run's summary.md lists them"
     );
     Ok(Selection {
         policies: each_once(&policies.collect::<Result<Vec<_>>>()?),
@@ -98,8 +98,8 @@ pub(crate) fn parse_policies(text: &str, registry: &Registry) -> Result<Vec<Poli
     Ok(policies)
 }
 
-/// The suite with what the command line overrides, its problems loaded; and where the number of steps comes from, if that is not
-/// obvious.
+/// The suite with the overrides of the command line and its loaded problems; and the source of the number of steps, if that is
+/// not obvious.
 fn experiment(
     args: &BenchArgs,
     command: Vec<String>,
@@ -163,8 +163,8 @@ fn experiment(
     Ok((experiment, steps_note))
 }
 
-/// The number of steps without --steps, and where it comes from. Whoever names problems and no suite means trials as long as the
-/// paper's, not those of the quick suite, or as many rounds as the smallest file of their `own` has.
+/// The number of steps without --steps, and its source. With problems but no suite, trials are as long as the paper's, not those
+/// of the quick suite, or as long as the smallest file of `own`.
 fn default_steps(args: &BenchArgs, suite: &Suite, own: &[Loaded]) -> (usize, Option<String>) {
     match &args.suite {
         _ if !names_problems(args) => (suite.steps, None),
@@ -185,7 +185,7 @@ fn default_steps(args: &BenchArgs, suite: &Suite, own: &[Loaded]) -> (usize, Opt
     }
 }
 
-/// What is run, in one line, or two where the number of steps needs a word.
+/// What is run, in one line, or two if the number of steps needs an explanation.
 fn headline(plan: &Plan, trials: usize, steps: usize, steps_note: &Option<String>) -> String {
     let (problems, policies) = (plan.standing.problems().len(), plan.standing.policies().len());
     let (n_trials, n_policies) = (plan.done + plan.missing.len(), count_of(policies, "policy", "policies"));
@@ -200,11 +200,11 @@ fn headline(plan: &Plan, trials: usize, steps: usize, steps_note: &Option<String
     text
 }
 
-/// Fails where options are about the columns of a CSV file, and no such file is named.
+/// Fails if there are options for the columns of a CSV file, but no such file.
 pub(crate) fn check_columns(columns: &ColumnArgs, has_csv: bool) -> Result<()> {
     match columns.given() {
         Some(option) if !has_csv => {
-            bail!("{option} is about the columns of a CSV file; name one with --csv FILE --label COLUMN")
+            bail!("{option} applies to the columns of a CSV file; name one with --csv FILE --label COLUMN")
         }
         _ => Ok(()),
     }
@@ -215,7 +215,7 @@ pub(crate) fn default_jobs() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// Whether other problems take the place of the suite's.
+/// Whether other problems replace the suite's.
 fn names_problems(args: &BenchArgs) -> bool {
     args.problems.is_some() || !args.csv.is_empty() || !args.npz.is_empty()
 }
@@ -231,8 +231,8 @@ pub(crate) fn each_once(names: &[String]) -> Vec<String> {
     kept
 }
 
-/// A folder is called by what is run, so that its tables compare what belongs together; and it is bound to its seed and
-/// steps, so other ones get another folder, as do propensities where the suite says otherwise.
+/// A folder is named after what is run, so that its tables compare related trials. It has one seed and number of steps, so others
+/// get another folder, as do propensities if they differ from the suite.
 fn default_out(suite: &Suite, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
     let Suite { name: suite, propensities, .. } = suite;
     let is_built_in = |name: &str| BUILT_IN.iter().any(|(built_in, _)| *built_in == name);
@@ -243,7 +243,7 @@ fn default_out(suite: &Suite, args: &BenchArgs, problems: &[Loaded]) -> PathBuf 
     }
     if names_problems(args) {
         let names = problems.iter().map(|loaded| loaded.problem.name());
-        // No file of one's own may lead to the folder of a suite.
+        // The user's own files must not map to the folder of a suite.
         parts.extend(names.map(|name| match is_built_in(name) || name.starts_with("suite-") {
             true => format!("data-{name}"),
             false => name.to_owned(),
@@ -264,7 +264,7 @@ fn default_out(suite: &Suite, args: &BenchArgs, problems: &[Loaded]) -> PathBuf 
     Path::new("runs").join(name)
 }
 
-/// Loads the problems, once every file that they need is known to be there.
+/// Loads the problems, after checking that every file that they need exists.
 pub(crate) fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> {
     let mut missing = Vec::new();
     let mut ids = Vec::new();
@@ -277,15 +277,16 @@ pub(crate) fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> 
             if info.id == CENSUS
                 && let Some(part) = problem::info(CENSUS_PART)?.file()
             {
-                census =
-                    format!("; the first 10 000 rows of the census, {part}, would do as `{CENSUS_PART}`");
+                census = format!(
+                    "; with the first 10 000 rows of the census, {part}, the problem `{CENSUS_PART}` can run instead"
+                );
             }
         }
     }
     let them = if missing.len() == 1 { "it" } else { "them" };
     ensure!(
         missing.is_empty(),
-        "missing {}: {}; `locus data fetch --data {} {}` gets {them}, or {}{census}; `locus data` says where to get {them}",
+        "missing {}: {}; `locus data fetch --data {} {}` downloads {them}, or {}{census}; `locus data` lists the sources",
         if missing.len() == 1 { "file" } else { "files" },
         missing.join(", "),
         folder.map_or("DIR".to_owned(), shell_word),
@@ -346,16 +347,16 @@ fn describe(Estimate { plan, seconds, unknown, .. }: &Estimate, jobs: usize) -> 
     text
 }
 
-/// Shows the problems and policies of this run, whatever else is in the folder.
+/// Shows the problems and policies of this run, even if the folder holds others.
 fn show(
     experiment: &Experiment,
     outcome: &RunOutcome,
     written: Option<&Result<WrittenReport, locus_bench::Error>>,
 ) -> Result<()> {
-    /// More would hide the table.
+    /// More lines would hide the table.
     const FAILURES_SHOWN: usize = 10;
     let out = experiment.out.display();
-    let rows = read_trials(&experiment.out).context("the run left nothing to show")?;
+    let rows = read_trials(&experiment.out).context("the run recorded no trials")?;
     let seconds = seconds_in_words(&rows);
     let (rows, others): (Vec<TrialRow>, Vec<TrialRow>) =
         rows.into_iter().partition(|row| experiment.concerns(&row.id));
@@ -389,7 +390,7 @@ fn show(
     match written {
         Some(Ok(written)) => text.push_str(&format!("{}\n", report::describe(written))),
         Some(Err(error)) => tell(&format!("error: no report: {error}")),
-        None => text.push_str(&format!("`locus report {out}` writes a page of the recorded trials\n")),
+        None => text.push_str(&format!("`locus report {out}` writes a report of the recorded trials\n")),
     }
     if !others.is_empty() {
         text.push_str(&format!("`locus table {out}` shows all trials of this folder\n"));
@@ -397,7 +398,7 @@ fn show(
     print_table(&text)
 }
 
-/// What the first Ctrl-C does to a run.
+/// What the first Ctrl-C prints.
 const STOPPING: &str = "interrupted: stopping; finished trials are kept, running ones are discarded";
 
 /// Set by the first Ctrl-C, which prints `line`; a second one ends the process at once.
@@ -409,7 +410,7 @@ pub(crate) fn stop_on_ctrl_c(watcher: Arc<Watcher>, line: &'static str) -> Resul
             watcher.finish();
             std::process::exit(i32::from(INTERRUPTED));
         }
-        // Said before it is done: once the run knows, the process may end at any moment.
+        // Printed first: once the run is stopped, the process may end at any moment.
         watcher.say(line);
         in_handler.store(true, Ordering::Relaxed);
     })

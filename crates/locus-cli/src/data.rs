@@ -1,4 +1,4 @@
-//! `locus data`: which of the benchmark's files are there? And those that are made here.
+//! `locus data`: the state of the benchmark's files, and files derived from raw data.
 
 use std::path::Path;
 
@@ -18,11 +18,9 @@ pub(crate) fn run(args: &DataListArgs) -> Result<u8> {
     }
 }
 
-/// The folder, where one is needed.
+/// The folder, if one is required.
 pub(crate) fn folder(args: &DataArgs) -> Result<&Path> {
-    args.folder
-        .as_deref()
-        .context("no folder for the files is known; name one with --data DIR, or set LOCUS_DATA")
+    args.folder.as_deref().context("the data folder is not set; name it with --data DIR, or set LOCUS_DATA")
 }
 
 fn derive(args: &DeriveArgs) -> Result<u8> {
@@ -43,23 +41,23 @@ fn derive(args: &DeriveArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Says what to compare where a checksum is not the known one.
+/// The warning for a checksum that does not match.
 pub(crate) fn warn_of_another(file: &CatalogFile, state: &FileState) {
     if let FileState::Found { path, bytes, rows, sha256, matches_known: Some(false), .. } = state
         && let Some(known) = file.sha256
     {
         let remark = file.if_another.map_or(String::new(), |remark| format!("; {remark}"));
         tell(&format!(
-            "warning: {}: the checksum is not the known one, and the file is kept. Compare: sha256 {sha256}, {bytes} bytes, {rows} rows found; sha256 {known}, {} rows known{remark}. Look at the file, or get it from another source; delete it to fetch it anew",
+            "warning: {}: the checksum does not match the known one; the file is kept. Found: sha256 {sha256}, {bytes} bytes, {rows} rows; expected: sha256 {known}, {} rows{remark}. Check the file, or get it from another source; delete it to download it again",
             path.display(),
             file.rows
         ));
     }
 }
 
-/// Lists every file of the benchmark. Reads those that are there to their end.
+/// Lists every file of the benchmark. Reads existing files to their end.
 ///
-/// Without a folder nothing is looked for, but whoever has no files yet learns what to get, and where.
+/// Without a folder it searches for nothing, but lists the files and their sources.
 fn list(args: &DataArgs) -> Result<u8> {
     match args.folder.as_deref() {
         Some(folder) => {
@@ -71,7 +69,7 @@ fn list(args: &DataArgs) -> Result<u8> {
             for file in &FILES {
                 print(&describe(file, &format!("{} rows expected", file.rows)))?;
             }
-            print("\n`locus data fetch --data DIR` gets them.\n")?;
+            print("\n`locus data fetch --data DIR` downloads them.\n")?;
             print("No folder was searched: name yours with --data DIR, or set LOCUS_DATA.\n")?;
         }
     }
@@ -89,13 +87,13 @@ pub(crate) fn state(file: &CatalogFile, state: &FileState) -> String {
                 format!("{rows} rows, but {} were expected", file.rows)
             };
             let checksum = match matches_known {
-                Some(true) => "the known one",
-                Some(false) => "warning: not the known one",
-                None => "none is known",
+                Some(true) => "matches the known one",
+                Some(false) => "warning: does not match the known one",
+                None => "no known checksum",
             };
             format!("{}\n    {rows}\n    sha256 {sha256} ({checksum})", path.display())
         }
-        // The states may grow; what is new says so itself.
+        // Future states are shown by their debug form.
         other => format!("{other:?}"),
     }
 }

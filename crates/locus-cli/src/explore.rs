@@ -1,4 +1,4 @@
-//! `locus explore`: a look into posteriors.
+//! `locus explore`: posterior samples of a trial.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::output::{print, tell};
 use crate::progress::Watcher;
 use crate::{FAILED, INTERRUPTED};
 
-/// Plays the trial, and says what was seen.
+/// Plays the trial, and prints the summary.
 pub(crate) fn run(args: &ExploreArgs, command: Vec<String>, registry: &Registry) -> Result<u8> {
     let exploration = exploration(args, command, registry)?;
     exploration.check()?;
     let watcher = Arc::new(Watcher::new());
     let stop = stop_on_ctrl_c(Arc::clone(&watcher), "interrupted: stopping")?;
     if args.context.is_none() {
-        tell("playing the first steps, to see which contexts all policies misjudge");
+        tell("playing the first steps to find a context that all policies misjudge");
     }
     let explored = exploration.run(&*watcher, &stop);
     watcher.finish();
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ExploreArgs, command: Vec<String>, registry: &Registry)
             tell("interrupted: nothing was written");
             return Ok(INTERRUPTED);
         }
-        // Nothing was wrong with the command.
+        // The command was valid.
         Err(error) if error.is_io() || error.is_trial_failed() => {
             tell(&format!("error: {error}"));
             return Ok(FAILED);

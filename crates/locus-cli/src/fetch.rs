@@ -1,4 +1,4 @@
-//! `locus data fetch`: the files that are missing, with a bar on a terminal and lines elsewhere.
+//! `locus data fetch`: downloads missing files, with a progress bar on a terminal and lines elsewhere.
 
 use std::fmt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::output::{print, tell};
 use crate::words::{count, shell_word};
 use crate::{FAILED, INTERRUPTED};
 
-/// Gets what is missing. A file that cannot be had does not keep the others from coming.
+/// Downloads the missing files. A file that fails does not stop the others.
 pub(crate) fn run(args: &FetchArgs) -> Result<u8> {
     let files = select(&args.names)?;
     let folder = folder(&args.data)?;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &FetchArgs) -> Result<u8> {
         screen.bar.finish_and_clear();
         match fetched {
             Ok(Fetched::WasThere { path }) => {
-                let found = format!("{} was there; `locus data` compares its checksum", path.display());
+                let found = format!("{} already exists; `locus data` checks its checksum", path.display());
                 print(&describe(file, &found))?;
             }
             Ok(Fetched::Came { from, state: found }) => {
@@ -62,26 +62,26 @@ fn closing_words(folder: &Path, n_there: usize, n_failed: usize) -> String {
     let folder = shell_word(folder);
     match n_failed {
         0 => format!(
-            "\n{} there. Please cite the sources above; `locus bench --suite paper --data {folder}` runs the benchmark\n",
+            "\n{} available. Please cite the sources above; `locus bench --suite paper --data {folder}` runs the benchmark\n",
             count(n_there, "file")
         ),
         n_failed => format!(
-            "\n{} there, {n_failed} not: run the same command again to retry\n",
+            "\n{} available, {n_failed} failed: run the same command again to retry\n",
             count(n_there, "file")
         ),
     }
 }
 
-/// A bar, or where there is no terminal lines.
+/// A bar, or lines without a terminal.
 struct Screen {
-    /// Hidden where there is no terminal; it still knows how long a download took.
+    /// Hidden without a terminal; it still measures the duration of a download.
     bar: ProgressBar,
     is_terminal: bool,
     /// Tenths of the file under way that a line was written for.
     n_tenths: u64,
 }
 
-/// A file that comes in a moment needs no lines in between.
+/// A quick download needs no progress lines.
 const BYTES_WORTH_LINES: u64 = 10_000_000;
 
 impl Screen {
@@ -122,7 +122,7 @@ impl Watcher for Screen {
         self.bar.reset();
         self.n_tenths = 0;
         if self.is_terminal {
-            // Time goes on also while nothing comes.
+            // Updates the time while no bytes arrive.
             self.bar.enable_steady_tick(Duration::from_millis(500));
         }
     }
@@ -149,7 +149,7 @@ impl Watcher for Screen {
 
     fn pausing(&mut self, _address: &str, problem: &str, pause: Duration) {
         self.bar.disable_steady_tick();
-        self.say(&format!("    {problem}; trying again in {} s", pause.as_secs()));
+        self.say(&format!("    {problem}; retrying in {} s", pause.as_secs()));
     }
 
     fn pause(&mut self, pause: Duration) {
@@ -164,11 +164,11 @@ impl Watcher for Screen {
     fn unpacking(&mut self, _file: &CatalogFile) {
         let n_bytes = self.bar.position();
         self.bar.finish_and_clear();
-        self.say(&format!("    {} are here, making the file and its checksum", DecimalBytes(n_bytes)));
+        self.say(&format!("    {} received; unpacking and computing the checksum", DecimalBytes(n_bytes)));
     }
 }
 
-/// Before the first bytes nothing is known, which indicatif's own `eta` shows as no time at all.
+/// Before the first bytes the time left is unknown, which indicatif's own `eta` shows as 0.
 fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
     let _ = match state.pos() {
         0 => out.write_char('?'),
@@ -176,7 +176,7 @@ fn time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
     };
 }
 
-/// Ends the process at once: no file has its final name before it is whole, and the next run removes the temporary one.
+/// Ends the process at once: a file gets its final name only when it is complete, and the next run removes the temporary one.
 fn end_on_ctrl_c(bar: ProgressBar) -> Result<()> {
     ctrlc::set_handler(move || {
         bar.suspend(|| tell("interrupted: run the same command again to download the missing files"));

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         let given = args.label.as_ref().map(|_| "--label").or(args.columns.given());
         if let Some(option) = given {
             bail!(
-                "{option} is about the columns of a CSV file, but {} is an NPZ file; leave it out",
+                "{option} applies to the columns of a CSV file, but {} is an NPZ file; omit it",
                 file.display()
             );
         }
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// How long the description of a table is.
+/// The level of detail of a table's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// One line per column.
@@ -124,7 +124,7 @@ fn describe_column(column: &Column, missing: MissingValues) -> String {
     } else if column.missing > 0 {
         let filled = match (missing, column.usage) {
             (MissingValues::Median, Usage::Numeric { .. }) => "filled with the median",
-            _ => "a category of its own",
+            _ => "a separate category",
         };
         words.push_str(&format!("; missing in {}, {filled}", count(column.missing, "row")));
     }
@@ -218,12 +218,12 @@ mod tests {
             (
                 Usage::Categorical { values: 1 },
                 MissingValues::Median,
-                "categorical, 1 value; missing in 3 rows, a category of its own",
+                "categorical, 1 value; missing in 3 rows, a separate category",
             ),
             (
                 Usage::Categorical { values: 2 },
                 MissingValues::Category,
-                "categorical, 2 values; missing in 3 rows, a category of its own",
+                "categorical, 2 values; missing in 3 rows, a separate category",
             ),
         ] {
             assert_eq!(describe_column(&gaps(usage), missing), expected);

@@ -161,7 +161,7 @@ fn mean(kind: &KindStanding, best: Option<f64>) -> String {
     if kind.mean == best { Style::new().bold().apply_to(text).to_string() } else { text }
 }
 
-/// What is left of the run's time for these trials, and what went wrong.
+/// The time left for these trials, and their failures.
 fn outlook(standing: &Standing, kind: &KindStanding) -> String {
     let failed = if kind.failed > 0 { format!(", {} failed", kind.failed) } else { String::new() };
     let share = kind.seconds_left.map(|seconds| seconds / standing.jobs().max(1) as f64);
@@ -172,7 +172,7 @@ fn outlook(standing: &Standing, kind: &KindStanding) -> String {
     }
 }
 
-/// A time that is to come; rough ones say so.
+/// Remaining time; `~` marks rough estimates.
 fn remaining(seconds: f64, is_rough: bool) -> String {
     let text = short_duration(seconds);
     if is_rough && !text.starts_with('<') { format!("~{text}") } else { text }
@@ -190,7 +190,7 @@ fn bar(part: f64, width: usize) -> String {
     format!("{done}{}", Style::new().dim().apply_to(rest))
 }
 
-/// At most `width` columns of a name or a line, which may hold anything.
+/// At most `width` columns of a name or a line with arbitrary characters.
 fn truncated(text: &str, width: usize) -> String {
     let text: String =
         text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect();

@@ -1,6 +1,6 @@
 //! The `locus` command as a library: arguments in, one call into the benchmark, an exit code out.
 //!
-//! A binary with policies of its own is this command with another registry:
+//! A binary with its own policies is this command with another registry:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! Exit codes: 0 done; 1 a trial failed, or something could not be fetched or written; 2 the command, a suite or a file was not
-//! understood, and nothing was run; 130 interrupted.
+//! Exit codes: 0 done; 1 a trial failed, or a file could not be downloaded or written; 2 the command, a suite or an input file is
+//! invalid or missing, and nothing was run; 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -40,9 +40,9 @@ use locus::Registry;
 use args::{Cli, Command};
 use output::{print, tell};
 
-/// A trial failed, or something could not be fetched or written.
+/// A trial failed, or a file could not be downloaded or written.
 const FAILED: u8 = 1;
-/// The command, a suite or a file was not understood.
+/// The command, a suite or an input file is invalid or missing.
 const USAGE: u8 = 2;
 /// Ctrl-C, as shells report it.
 const INTERRUPTED: u8 = 130;
@@ -89,7 +89,7 @@ pub fn run(words: Vec<OsString>, registry: &Registry) -> u8 {
     }
 }
 
-/// The error and its causes. Errors of Locus say their causes themselves.
+/// The error and its causes. Errors of Locus already include their causes.
 fn message(error: &anyhow::Error) -> String {
     let is_ours =
         |cause: &(dyn Error + 'static)| cause.is::<locus_bench::Error>() || cause.is::<locus::Error>();
@@ -103,7 +103,7 @@ fn message(error: &anyhow::Error) -> String {
     words.join(": ")
 }
 
-/// What the command was called as; a binary with policies of its own has another name than ours.
+/// The name of the executable; a binary with its own policies is not called `locus`.
 fn binary_name(words: &[String]) -> String {
     let name = words.first().and_then(|path| std::path::Path::new(path).file_stem());
     name.map_or("locus".to_owned(), |name| name.to_string_lossy().into_owned())

@@ -18,13 +18,13 @@ pub(crate) fn problems() -> Result<u8> {
         ));
     }
     text.push_str(
-        "\nYour own: --csv FILE --label COLUMN for a table, --npz FILE for contexts and rewards;\n`locus inspect FILE` shows how it is read.\n",
+        "\nYour own data: --csv FILE --label COLUMN for a table, --npz FILE for contexts\nand rewards; `locus inspect FILE` shows how it is read.\n",
     );
     print(&text)?;
     Ok(0)
 }
 
-/// Lists the policies, or those asked for, with every setting.
+/// Lists all or the given policies, with every setting.
 pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
     let all = registry.policies();
     for id in ids {

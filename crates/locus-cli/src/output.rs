@@ -16,7 +16,7 @@ impl std::fmt::Display for CannotPrint {
 
 impl std::error::Error for CannotPrint {}
 
-/// Prints `text`. A reader that has seen enough (`locus table OUT | head`) is no error.
+/// Prints `text`. A closed pipe (`locus table OUT | head`) is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -61,8 +61,8 @@ fn wrapped(text: &str, width: usize) -> String {
     out
 }
 
-/// Says `line` on standard error. If nobody can hear it, that must not end a run of hours, so unlike `eprintln!`
-/// this does not panic (`locus bench 2>&1 | head`).
+/// Prints `line` to standard error. Unlike `eprintln!` it does not panic if standard error is closed (`locus bench 2>&1 | head`),
+/// which must not end a run of hours.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

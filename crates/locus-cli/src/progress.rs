@@ -41,7 +41,7 @@ pub(crate) struct Watcher {
     counts: Mutex<(usize, usize)>,
 }
 
-/// Lines that say what a plan is.
+/// Formats the headline of a plan.
 type Headline = Box<dyn Fn(&Plan) -> String + Send + Sync>;
 
 /// The bars on a terminal, and what they show.
@@ -56,7 +56,7 @@ impl Watcher {
         Self::with_headline(|_| String::new())
     }
 
-    /// Prints what `headline` says of the plan before the first trial.
+    /// Prints the `headline` of the plan before the first trial.
     pub(crate) fn with_headline(headline: impl Fn(&Plan) -> String + Send + Sync + 'static) -> Self {
         let headline = Box::new(headline);
         Self { headline, bars: MultiProgress::new(), view: OnceLock::new(), counts: Mutex::default() }
@@ -76,7 +76,7 @@ impl Watcher {
         self.view.get().iter().flat_map(|view| &view.bars).for_each(ProgressBar::finish_and_clear);
     }
 
-    /// Tells the view of a change, with the seconds since it was shown first.
+    /// Passes a change to the view, with the seconds since it was first shown.
     fn update(&self, change: impl FnOnce(&mut Standing, f64)) {
         if let Some(view) = self.view.get() {
             let elapsed = view.elapsed();
@@ -121,7 +121,7 @@ impl View {
         }
     }
 
-    /// Draws until the bars are removed, or the terminal is gone: what cannot be written would pile up in memory.
+    /// Draws until the bars are removed or the terminal is gone: unwritten output would accumulate in memory.
     fn keep_drawing(&self) {
         while !self.bars[0].is_finished() && io::stderr().is_terminal() {
             self.draw();

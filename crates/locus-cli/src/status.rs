@@ -17,7 +17,7 @@ use crate::{FAILED, USAGE};
 /// The width where standard output is no terminal.
 const WIDTH: usize = 100;
 
-/// Shows what each folder says. A folder that says nothing is an error, and the others are shown all the same.
+/// Shows the status of each folder. A folder without a run is an error, and the others are still shown.
 pub(crate) fn run(args: &StatusArgs) -> Result<u8> {
     let mut code = 0;
     let mut shown = Vec::new();
@@ -70,22 +70,22 @@ fn head(status: &Status) -> Vec<String> {
         Worker::Process(Some(process)) => format!("running (process {process})"),
         Worker::Process(None) => "running".to_owned(),
         Worker::Nobody => "not running".to_owned(),
-        _ => "whether it is running is not known on this system".to_owned(),
+        _ => "this system cannot tell whether it is running".to_owned(),
     };
     let recorded = status.last_recorded.and_then(ago).unwrap_or_default();
     let failed = if total.failed > 0 { format!(", {} failed", total.failed) } else { String::new() };
     let trials = match status.is_total_known {
         true => format!("{} of {} done{failed}", total.done, count(total.asked, "trial")),
-        false => format!("{} done{failed}; how many were asked for is not known", count(total.done, "trial")),
+        false => format!("{} done{failed}; the requested number is unknown", count(total.done, "trial")),
     };
     let left = match standing.wall_seconds_left() {
         _ if !status.is_total_known => String::new(),
-        _ if total.has_ended() => "; nothing is left".to_owned(),
+        _ if total.has_ended() => "; nothing left to run".to_owned(),
         Some(seconds) => {
             let jobs = count(standing.jobs(), "job");
             format!("; the rest takes about {} with {jobs}", short_duration(seconds))
         }
-        None => "; no estimate of the rest yet".to_owned(),
+        None => "; no time estimate yet".to_owned(),
     };
     let mut lines = vec![
         format!("{}: {worker}{recorded}", status.out.display()),
@@ -119,7 +119,7 @@ fn markdown(status: &Status) -> String {
         text.push_str(&format!("| `{}` | {} |\n", escaped(name), cells.join(" | ")));
     }
     text.push_str(
-        "\nTrials done of those asked for, and cumulative regret so far in percent of Uniform's over the same trials.\n",
+        "\nTrials done of those requested, and cumulative regret so far in percent of Uniform's over the same trials.\n",
     );
     text
 }
@@ -127,7 +127,7 @@ fn markdown(status: &Status) -> String {
 const COLUMNS: [&str; 10] =
     ["out", "at_work", "problem", "policy", "asked", "done", "failed", "mean", "seconds", "seconds_left"];
 
-/// One row for each folder, problem and policy; empty where something is not known.
+/// One row for each folder, problem and policy; unknown values are empty.
 fn csv(statuses: &[Status]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;

@@ -1,4 +1,4 @@
-//! `locus table`: what a run's folder holds, in numbers.
+//! `locus table`: the results of a run as a table.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::args::{FormatArg, TableArgs};
 use crate::bench::{each_once, recorded_name, selection};
 use crate::output::{print, print_table, tell};
 
-/// Shows the means, or how all others differ from one policy; of a file with damaged lines by the rows around them.
+/// Shows the means, or the differences of all others from one policy. Skips damaged lines of a file.
 pub(crate) fn run(args: &TableArgs, registry: &Registry) -> Result<u8> {
     let mut selection = selection(&args.selection, registry)?;
     let metric: Metric = args.metric.into();
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &TableArgs, registry: &Registry) -> Result<u8> {
         Some(reference) => {
             ensure!(
                 metric.is_normalized(),
-                "--against compares regrets trial by trial, and seconds depend on what else the machine did; expected \
+                "--against compares regrets trial by trial, but seconds depend on the load of the machine; expected \
                  --metric cumulative or simple, found runtime"
             );
             let (policy, folder) = match reference.split_once(OF_FOLDER) {
@@ -49,27 +49,27 @@ pub(crate) fn run(args: &TableArgs, registry: &Registry) -> Result<u8> {
     Ok(0)
 }
 
-/// The others against `reference`; says why there is nothing to compare.
+/// The differences from `reference`; fails with the reason if there is nothing to compare.
 fn pairs(rows: &[TrialRow], metric: Metric, reference: &str) -> Result<Pairs> {
     let of_folders = format!("{reference}{OF_FOLDER}");
     if let Some(row) = rows.iter().find(|row| row.id.policy.starts_with(&of_folders)) {
         bail!(
-            "`{reference}` has other results or settings in one folder than in another; say which is meant, e.g. --against \
+            "`{reference}` has different results or settings in the folders; choose one, e.g. --against \
              \"{}\"",
             row.id.policy
         );
     }
     Selection { policies: vec![reference.to_owned()], problems: Vec::new() }.check(rows.iter())?;
     let pairs = Pairs::new(rows, metric, reference);
-    ensure!(!pairs.lines.is_empty(), "there is no other policy that could be compared with `{reference}`");
+    ensure!(!pairs.lines.is_empty(), "there is no other policy to compare with `{reference}`");
     ensure!(
         pairs.has_any(),
-        "no other policy has a trial in common with `{reference}`, so that nothing can be compared trial by trial"
+        "no other policy has a trial in common with `{reference}`, so there are no paired differences"
     );
     Ok(pairs)
 }
 
-/// What is asked for.
+/// The selected rows.
 fn read(outs: &[PathBuf], selection: &Selection) -> Result<Vec<TrialRow>> {
     let (rows, warnings) = match outs {
         [out] => {

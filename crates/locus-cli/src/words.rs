@@ -23,7 +23,7 @@ pub(crate) fn rough_duration(seconds: f64) -> String {
     }
 }
 
-/// A time that is shown again and again, as short as it can be.
+/// A time in its shortest form, for repeated display.
 pub(crate) fn short_duration(seconds: f64) -> String {
     let (minute, hour, day) = (60.0, 3600.0, 86_400.0);
     let parts = |large: f64, small: f64| {
@@ -32,7 +32,7 @@ pub(crate) fn short_duration(seconds: f64) -> String {
         (n_large, n_small - n_large * (large / small))
     };
     match seconds {
-        // Whatever is not known or cannot be is not shown as a number.
+        // Unknown or impossible times are not shown as a number.
         seconds if !seconds.is_finite() || seconds < 0.0 => "?".to_owned(),
         seconds if seconds > 0.0 && seconds < 0.5 => "<1 s".to_owned(),
         seconds if seconds < 89.5 => format!("{seconds:.0} s"),
@@ -48,7 +48,7 @@ pub(crate) fn short_duration(seconds: f64) -> String {
     }
 }
 
-/// A time that was measured, with the digits that tell something.
+/// A measured time with its significant digits.
 pub(crate) fn measured_duration(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 0.1 => format!("{:.1} ms", seconds * 1e3),
@@ -57,7 +57,7 @@ pub(crate) fn measured_duration(seconds: f64) -> String {
     }
 }
 
-/// A path as a word of a command, in quotes where a shell would take it apart.
+/// A path as a word of a command, quoted if a shell would split it.
 pub(crate) fn shell_word(path: &Path) -> String {
     let word = path.display().to_string();
     let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+=:,@%".contains(letter);

@@ -1,8 +1,9 @@
 //! Where does the time of BBB go?
 //!
-//! A decision, and the parts of a minibatch of 512 rows, at five sizes, and at the largest once more with contexts of which 40 numbers are
-//! not 0. Each is the fastest of many, taking turns; what is left of the whole minibatch is for drawing rows from the replay, the
-//! likelihood and checks. Then: at which share of numbers that are not 0 do sparse contexts pay? Run with `taskset -c 0 cargo bench -p locus-bandits --features internals --bench bbb`.
+//! Times a decision and the parts of a minibatch of 512 rows, at five sizes, and at the largest once more with contexts of 40
+//! nonzero numbers. Each time is the fastest of many, interleaved; the rest of the whole minibatch is drawing rows from the
+//! replay, the likelihood and checks. Then: at which density are sparse contexts faster? Run with `taskset -c 0 cargo bench -p
+//! locus-bandits --features internals --bench bbb`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::time::Instant;
@@ -12,7 +13,7 @@ use locus::internals::nn::{
 };
 use locus::{Outcome, PolicySpec, Request, Rng, Seed, Shape};
 
-/// And how many numbers of a context are not 0, unless all are.
+/// And the number of nonzeros of a context, unless all are.
 const CASES: [(Shape, Option<usize>); 6] = [
     (Shape::new(2, 5), None),
     (Shape::new(22, 2), None),
@@ -40,7 +41,7 @@ fn main() {
     for (shape, n_nonzero) in CASES {
         measure_case(shape, n_nonzero);
     }
-    println!("forward and backward in µs, dense / sparse, by the percentage of numbers that are not 0");
+    println!("forward and backward in µs, dense / sparse, by the percentage of nonzeros");
     println!("      {}", PERCENTAGES.map(|percentage| format!("{percentage:>13} %")).concat());
     for shape in [Shape::new(54, 7), Shape::new(117, 2), Shape::new(389, 9)] {
         print!("C {:>3} ", shape.n_features);
@@ -69,13 +70,13 @@ fn measure_case(shape: Shape, n_nonzero: Option<usize>) {
         let mut rng = Seed::new(2).stream("problem", round);
         let context = context(shape.n_features, n_nonzero, &mut rng);
         let start = Instant::now();
-        // After the initial pulls, which cost nothing.
+        // After the initial pulls, which take no time.
         let request = Request::new(round + 1000, &context);
         let action = policy.choose(request).expect("a choice").action;
         fastest[0] = fastest[0].min(start.elapsed().as_secs_f64() * 1e6);
         let outcome = Outcome::new(round, &context, action, rng.normal());
         let start = Instant::now();
-        if policy.learn(outcome).expect("a lesson").minibatches > 0 {
+        if policy.learn(outcome).expect("a valid outcome").minibatches > 0 {
             let whole = start.elapsed().as_secs_f64() * 1e6 / f64::from(MINIBATCHES);
             let [draws, forward, backward, kl, adam] = parts.measure();
             let times = [whole, draws, forward, backward, kl, adam];
@@ -93,11 +94,11 @@ fn measure_case(shape: Shape, n_nonzero: Option<usize>) {
     );
 }
 
-/// Normals: all, or so many of them at places of their own.
+/// Normals: all, or `n` of them at random places.
 fn context(n_features: usize, n_nonzero: Option<usize>, rng: &mut Rng) -> Vec<f32> {
     let mut context = vec![0.0; n_features];
     let mut left = n_nonzero.unwrap_or(n_features);
-    // Each of the places that remain is taken with the probability that leaves as many as are asked for.
+    // Selection sampling: each remaining place is taken with the probability that gives the requested number.
     for (place, value) in context.iter_mut().enumerate() {
         if rng.below(n_features - place) < left {
             *value = rng.normal() as f32;

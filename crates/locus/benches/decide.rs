@@ -38,7 +38,7 @@ fn main() {
 }
 
 fn measure(id: &str, shape: Shape) -> [(f64, f64); 3] {
-    // Rounds of training are not what is timed here, so they are kept short where there are any.
+    // Training is not timed here, so its rounds are short.
     let short = format!("{id}[minibatches=1]").parse();
     let spec: PolicySpec = short.or_else(|_| id.parse()).expect("a registered policy");
     let mut policy = spec.build(shape, Seed::new(1)).expect("a policy");

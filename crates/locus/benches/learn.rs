@@ -1,7 +1,7 @@
 //! How much faster is learning from many outcomes at once than from one at a time?
 //!
-//! `lin-full-post` and `lin-ucb` learn 2000 outcomes of 54 features and 7 actions, from scratch each time. The two ways take turns, so that
-//! a disturbance meets both. Run with `taskset -c 0 cargo bench -p locus-bandits --bench learn`.
+//! `lin-full-post` and `lin-ucb` learn 2000 outcomes of 54 features and 7 actions, from scratch each time. The two ways are
+//! interleaved, so that a disturbance affects both. Run with `taskset -c 0 cargo bench -p locus-bandits --bench learn`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::hint::black_box;

@@ -1,8 +1,8 @@
 //! Where does the time of Neural Linear go?
 //!
-//! Its settings as in the benchmark, at five sizes, after 2000 observations: decisions, lessons, minibatches and what they are made
-//! of, and the features and factors that every round of training computes anew. What a minibatch takes beyond products and
-//! optimizer is drawing its rows from the replay. Run with `taskset -c 0 cargo bench -p locus-bandits --features internals --bench neural_linear`.
+//! With the benchmark's settings, at five sizes, after 2000 observations: decisions, single outcomes, minibatches and their
+//! parts, and the features and factors that every round of training recomputes. The rest of a minibatch is drawing its rows from
+//! the replay. Run with `taskset -c 0 cargo bench -p locus-bandits --features internals --bench neural_linear`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::time::Instant;
@@ -19,8 +19,8 @@ const N_OBSERVED: usize = 2000;
 const BATCH_SIZE: usize = 512;
 const HIDDEN: usize = 50;
 const REPEATS: usize = 50;
-/// By how many more minibatches one round of training is longer than another: so many that the rest of a round, which takes a millisecond
-/// and varies by tenths of it, does not drown their difference.
+/// The difference in minibatches between two timed rounds of training: enough that the rest of a round, a millisecond that varies
+/// by tenths of it, does not matter.
 const MORE_MINIBATCHES: u32 = 40;
 
 fn main() {
@@ -56,7 +56,7 @@ fn fastest(mut body: impl FnMut()) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// A decision, a lesson, and a lesson with a round of training of so many minibatches.
+/// A decision, an outcome, and an outcome with a round of training of `minibatches` minibatches.
 fn policy(shape: Shape, minibatches: u32) -> [f64; 3] {
     let settings = format!("minibatches={minibatches},train_every=10,replay_capacity={N_OBSERVED}");
     let spec: PolicySpec = format!("neural-linear[{settings}]").parse().expect("a policy");

@@ -1,7 +1,8 @@
 //! What do masks, propensities and batches cost?
 //!
-//! Every number is the median of many calls after 1000 observations; what is compared takes turns, so that both see the same machine. Run with
-//! `taskset -c 0 cargo bench -p locus-bandits --bench requests`; the name of a policy as last argument measures that one alone.
+//! Every number is the median of many calls after 1000 observations; compared calls are interleaved, so that both see the same
+//! load. Run with `taskset -c 0 cargo bench -p locus-bandits --bench requests`; the name of a policy as last argument measures
+//! that one alone.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::hint::black_box;
@@ -30,7 +31,7 @@ fn main() {
 
 /// A decision among all of 100 actions, and among every second of them.
 fn masks(ids: &[&str]) {
-    println!("\nµs a decision, C = 20, A = 100: all actions allowed, half of them allowed, their ratio");
+    println!("\nµs per decision, C = 20, A = 100: all actions allowed, half of them allowed, their ratio");
     let shape = Shape::new(20, 100);
     let half: Vec<bool> = (0..shape.n_actions).map(|action| action % 2 == 0).collect();
     for id in ids {
@@ -52,7 +53,7 @@ fn masks(ids: &[&str]) {
 /// A decision without its propensity, with it, and one draw of every action's reward.
 fn propensities(ids: &[&str]) {
     println!(
-        "\nµs a decision: without propensity, with propensity; drawing every reward once; the bound, sample_rewards + 0.25 A"
+        "\nµs per decision: without propensity, with propensity; drawing every reward once; the bound, sample_rewards + 0.25 A"
     );
     let presets = ["lu-gauss@paper", "lu-gauss@authors", "lu-sivi@paper"];
     let ids = ids.iter().flat_map(|id| {
@@ -88,7 +89,7 @@ fn propensities(ids: &[&str]) {
 /// Decisions one by one, and 256 at once.
 fn batches(ids: &[&str]) {
     println!(
-        "\nµs a decision: one by one, {BATCH} at once, their ratio; then the same with propensities; 1000 observations"
+        "\nµs per decision: one by one, {BATCH} at once, their ratio; then the same with propensities; 1000 observations"
     );
     for id in ids {
         for shape in [Shape::new(54, 7), Shape::new(117, 2), Shape::new(128, 20)] {
@@ -128,7 +129,7 @@ fn contexts(shape: Shape, n: usize) -> Vec<Vec<f32>> {
     (0..n).map(context).collect()
 }
 
-/// A policy that has learned a linear problem. Training is kept short: it is not what is timed here.
+/// A policy that has learned a linear problem. Training is short, because it is not timed here.
 fn trained(id: &str, shape: Shape) -> Box<dyn Policy> {
     let short = format!("{id}[minibatches=2,train_every=200]").parse();
     let spec: PolicySpec = short.or_else(|_| id.parse()).expect("a registered policy");
@@ -143,7 +144,7 @@ fn trained(id: &str, shape: Shape) -> Box<dyn Policy> {
     policy
 }
 
-/// Median times of the calls, in µs, which take turns.
+/// Median times of the calls, in µs; the calls are interleaved.
 fn interleaved<const N: usize>(calls: [&mut dyn FnMut(usize); N]) -> [f64; N] {
     alternating(N_TURNS, calls)
 }

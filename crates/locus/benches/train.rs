@@ -16,7 +16,7 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    println!("ms a minibatch of 512 rows, fastest / median");
+    println!("ms per minibatch of 512 rows, fastest / median");
     for (id, rounds) in [("lu-gauss@paper", 60), ("lu-sivi@paper", 12), ("bbb", 60)] {
         for shape in SHAPES {
             let (fastest, median) = measure(id, shape, rounds);

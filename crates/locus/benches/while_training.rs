@@ -1,9 +1,9 @@
 //! How long does a decision take while the policy trains?
 //!
-//! One thread teaches a policy without a pause and hands out a snapshot after every round of training; another decides on
-//! the last snapshot, again without a pause. A decision is timed with taking that snapshot. The same is done without
-//! training, on the snapshot of an equally trained policy. It takes two cores: run with
-//! `cargo bench -p locus-bandits --bench while_training`.
+//! One thread trains a policy continuously and publishes a snapshot after every round of training; another decides on the last
+//! snapshot, continuously too. The time of a decision includes getting that snapshot. For comparison, the same runs without
+//! training, on the snapshot of an equally trained policy. It needs two cores: run with `cargo bench -p locus-bandits --bench
+//! while_training`.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    println!("| µs a decision | training | p50 | p99 | p99.9 | max | decisions | rounds of training |");
+    println!("| µs per decision | training | p50 | p99 | p99.9 | max | decisions | rounds of training |");
     println!("|---|---|---|---|---|---|---|---|");
     for id in ["lu-gauss", "lu-sivi"] {
         for shape in SHAPES {
@@ -74,7 +74,7 @@ fn measure(id: &str, shape: Shape, is_training: bool) -> (Vec<f64>, u64) {
     })
 }
 
-/// One more observation; whether the policy trained on it.
+/// Learns one more outcome; returns whether the policy trained.
 fn teach(policy: &mut dyn Policy, round: &mut u64) -> bool {
     let mut rng = Seed::new(2).stream("problem", *round);
     let shape = policy.shape();
@@ -83,7 +83,7 @@ fn teach(policy: &mut dyn Policy, round: &mut u64) -> bool {
     let reward = f64::from(context[action % shape.n_features]) + rng.normal();
     let outcome = Outcome::new(*round, &context, action, reward);
     *round += 1;
-    policy.learn(outcome).expect("a lesson").minibatches > 0
+    policy.learn(outcome).expect("a valid outcome").minibatches > 0
 }
 
 /// Microseconds of every decision.

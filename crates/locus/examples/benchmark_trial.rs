@@ -26,10 +26,10 @@ fn wheel(seed: Seed, step: u64) -> ([f32; 2], [f64; 5], f64) {
     ([x as f32, y as f32], means.map(|mean| mean + 0.01 * rng.normal()), best)
 }
 
-/// The regret of a policy over a trial: what always the best action would have earned, less what it earned.
+/// The regret of a policy over a trial: the rewards of the best actions minus those of its actions.
 fn regret(policy: &str, trial: u64) -> Result<f64, Error> {
     let spec = Registry::standard().parse(policy)?;
-    // The rounds depend on the trial alone, so all policies see the same ones; a policy's own randomness has a seed of its own.
+    // The rounds depend on the trial alone, so all policies see the same ones; the policy has its own seed.
     let rounds = Seed::new(0).derive("wheel").derive_index(trial);
     let mut policy = spec.build(Shape::new(2, 5), rounds.derive("policy").derive(&spec.to_string()))?;
     let mut total = 0.0;

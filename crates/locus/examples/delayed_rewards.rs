@@ -1,4 +1,4 @@
-//! Delayed rewards with threads: four threads decide on snapshots while one learns from rewards as they come.
+//! Delayed rewards with threads: four threads decide on snapshots while one learns from rewards as they arrive.
 //!
 //! Run with `cargo run --release -p locus-bandits --example delayed_rewards`.
 
@@ -11,7 +11,7 @@ use locus::{Outcome, PolicySpec, Request, Seed, Shape};
 
 const ROUNDS: u64 = 2000;
 
-/// What is kept of a decision until its reward is known.
+/// A decision that awaits its reward.
 struct Decided {
     round: u64,
     context: Vec<f32>,
@@ -21,7 +21,7 @@ struct Decided {
 fn main() -> Result<(), Box<dyn Error>> {
     let spec: PolicySpec = "lin-full-post".parse()?;
     let mut policy = spec.build(Shape::new(3, 2), Seed::new(7))?;
-    // Deciders take the newest snapshot; the learner puts in another. Neither waits for the other's work.
+    // Deciders use the newest snapshot; the learner replaces it. Neither waits for the other's work.
     let newest = RwLock::new(policy.snapshot());
     let rounds = AtomicU64::new(0);
     let (decided, rewards) = mpsc::channel::<Decided>();
@@ -39,8 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let mut world = Seed::new(1).stream("world", round);
                     let context: Vec<f32> = (0..3).map(|_| world.normal() as f32).collect();
                     let snapshot = Arc::clone(&newest.read().expect("no decider panics"));
-                    let choice = snapshot.choose(Request::new(round, &context)).expect("a good request");
-                    // Every tenth reward never comes.
+                    let choice = snapshot.choose(Request::new(round, &context)).expect("a valid request");
+                    // Every tenth reward is missing.
                     if round % 10 != 0 {
                         decided.send(Decided { round, context, action: choice.action }).expect("a learner");
                     }
@@ -63,11 +63,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let right = (0..100).filter(|&round| {
         let x = if round % 2 == 0 { 1.0 } else { -1.0 };
-        let choice = policy.choose(Request::new(ROUNDS + round, &[x, 0.3, -0.2])).expect("a good request");
+        let choice = policy.choose(Request::new(ROUNDS + round, &[x, 0.3, -0.2])).expect("a valid request");
         (x > 0.0) == (choice.action == 1)
     });
     let right = right.count();
-    println!("learned from {n_learned} of {ROUNDS} decisions; then right in {right} of 100");
+    println!("learned from {n_learned} of {ROUNDS} decisions; then {right} of 100 choices were best");
     assert!(right > 90);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! A policy of your own: Thompson sampling over each action's mean reward, blind to contexts.
+//! Your own policy: Thompson sampling over each action's mean reward, without contexts.
 //!
-//! It gets initial pulls, snapshots, saving, settings with ranges and a name in text form from the library. `examples/outside` at the root
-//! of the repository goes further: a package with its own command.
+//! The library adds initial pulls, snapshots, saving, settings with ranges and the text form. `examples/outside` at the root of
+//! the repository is a complete package with its own command.
 //!
 //! Run with `cargo run --release -p locus-bandits --example own_policy`.
 
@@ -81,7 +81,7 @@ impl Learner for BlindGauss {
 }
 
 fn main() -> Result<(), Error> {
-    let summary = "Thompson sampling over each action's mean reward, blind to contexts";
+    let summary = "Thompson sampling over each action's mean reward, without contexts";
     let registry = Registry::standard().with(Definition::of::<BlindGauss>("blind-gauss", summary));
 
     let spec = registry.parse("blind-gauss[noise_std=0.5]")?;

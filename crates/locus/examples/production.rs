@@ -1,4 +1,4 @@
-//! A shop's recommendations: articles out of stock, a log of propensities, requests in batches, rewards in batches, a warm start.
+//! Recommendations of a shop: masks for articles out of stock, logged propensities, batched requests, batched rewards, a warm start.
 //!
 //! Run with `cargo run --release -p locus-bandits --example production`.
 
@@ -8,7 +8,7 @@ use locus::{Outcome, PolicySpec, Propensity, Request, Seed, Shape};
 
 const SHAPE: Shape = Shape::new(3, 4);
 
-/// What is kept of a decision: enough to learn from it, and to evaluate other policies on it later.
+/// A logged decision: enough to learn from it, and to evaluate other policies on it later.
 struct Decided {
     round: u64,
     visitor: Vec<f32>,
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let spec: PolicySpec = "lin-full-post[floor=0.1]".parse()?;
     let mut policy = spec.build(SHAPE, Seed::new(7))?;
 
-    // Last month's log: somebody else's rule decided. A row that stands for three equal visits has the weight 3.
+    // Last month's log of another rule. A row that stands for three equal visits has the weight 3.
     let visitors: Vec<Vec<f32>> = (0..500).map(visitor).collect();
     let log: Vec<Outcome<'_>> = visitors
         .iter()
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     policy.learn_many(&log)?;
 
-    // Rounds go on after those of the log. What was learned counts: no article is forced any more.
+    // Rounds continue after those of the log. The log's observations count, so there are no initial pulls.
     let first = policy.last_round().map_or(0, |round| round + 1);
     let in_stock = [true, true, false, true];
     let (mut earned, mut inverse_propensities, mut n) = (0.0, 0.0, 0.0);
@@ -50,14 +50,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             .zip(&requests)
             .map(|(choice, request)| {
                 let Propensity::Exact(propensity) = choice.propensity else {
-                    unreachable!("it was asked for")
+                    unreachable!("the propensity was requested")
                 };
                 let (round, visitor) = (request.round, request.context.to_vec());
                 Decided { round, visitor, article: choice.action, propensity }
             })
             .collect();
 
-        // The rewards come back some time later.
+        // The rewards arrive later.
         let outcome = |decided: &Decided| reward(&decided.visitor, decided.article);
         let outcomes: Vec<Outcome<'_>> = decided
             .iter()
@@ -66,13 +66,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         policy.learn_many(&outcomes)?;
         for decided in &decided {
             earned += outcome(decided);
-            // What a uniform choice among the three articles in stock would have earned.
+            // The estimated reward of a uniform choice among the three articles in stock.
             inverse_propensities += outcome(decided) / decided.propensity / 3.0;
             n += 1.0;
         }
     }
-    println!("a visit earned {:.3}", earned / n);
-    println!("a random article would have earned {:.3}, by inverse propensities", inverse_propensities / n);
+    println!("mean reward of a visit: {:.3}", earned / n);
+    println!("estimate for a random article, by inverse propensities: {:.3}", inverse_propensities / n);
     Ok(())
 }
 
@@ -81,7 +81,7 @@ fn visitor(number: u64) -> Vec<f32> {
     (0..SHAPE.n_features).map(|_| rng.normal() as f32).collect()
 }
 
-/// The first three articles are liked by those who have much of one feature each, the last a little by all.
+/// Each of the first three articles suits visitors with a high value of one feature; the last suits all a little.
 fn reward(visitor: &[f32], article: usize) -> f64 {
     visitor.get(article).map_or(0.2, |liking| f64::from(*liking))
 }

@@ -1,4 +1,4 @@
-//! Save and resume: a policy that was saved, loaded and continued decides as if it had never stopped.
+//! Save and resume: a policy that was saved and loaded makes the same decisions as an uninterrupted one.
 //!
 //! Run with `cargo run --release -p locus-bandits --example save_and_resume`.
 
@@ -21,12 +21,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut resumed = locus::load(&fs::read(&file)?)?;
     fs::remove_file(&file)?;
-    // The caller counts rounds, so it has to know where to continue.
+    // The caller counts rounds, so it must know where to continue.
     actions.extend(play(&mut *resumed, 100..200)?);
     assert_eq!(actions, expected);
     println!("{}: the same 200 decisions with and without an interruption", resumed.name());
 
-    // A damaged file is an error, not a surprise.
+    // A damaged file is an error.
     let mut damaged = resumed.save();
     damaged[50] ^= 1;
     let error = locus::load(&damaged).err().expect("a checksum that does not match");

@@ -1,11 +1,11 @@
-//! The smallest loop: choose, see the reward, learn.
+//! The smallest loop: choose, observe the reward, learn.
 //!
 //! Run with `cargo run --release -p locus-bandits --example smallest_loop`.
 
 use locus::{Error, Outcome, PolicySpec, Request, Seed, Shape};
 
 fn main() -> Result<(), Error> {
-    // Two features and an intercept; three actions, of which each is best for some contexts.
+    // Two features and an intercept; three actions, each of which is best for some contexts.
     let spec: PolicySpec = "lin-full-post".parse()?;
     let mut policy = spec.build(Shape::new(2, 3), Seed::new(7))?;
     let mut total = 0.0;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Error> {
         policy.learn(Outcome::new(round, &context, choice.action, reward))?;
         total += reward;
     }
-    // Always the best action would earn about 0.85, a random one about 0.17.
+    // The best action earns about 0.85 on average, a random one about 0.17.
     println!("mean reward of {}: {:.2}", policy.name(), total / 1000.0);
     assert!(total / 1000.0 > 0.75);
     Ok(())

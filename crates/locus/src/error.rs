@@ -1,11 +1,11 @@
-//! Everything that can go wrong in the library, as one opaque type.
+//! All errors of the library, as one opaque type.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// Why a call was refused. Bad input changes nothing; see [`Policy::learn`](crate::Policy::learn) for training that fails.
+/// The error of this crate. Bad input changes nothing; [`Policy::learn`](crate::Policy::learn) describes training errors.
 ///
-/// Its message says what was found, what was expected and what to do. The predicates tell the kinds apart.
+/// The message says what was found, what was expected and what to do. The predicates distinguish the kinds.
 pub struct Error(Box<Kind>);
 
 /// What went wrong.
@@ -13,13 +13,13 @@ pub struct Error(Box<Kind>);
 pub(crate) enum Kind {
     /// A policy needs at least one feature and one action, and no more than fit into memory.
     #[error(
-        "a policy has from 1 to {most} features and actions, but {n_features} features and {n_actions} actions were asked for",
+        "a policy must have 1 to {most} features and 1 to {most} actions, found {n_features} features and {n_actions} actions",
         most = crate::Shape::MAX
     )]
     ShapeOutOfRange {
-        /// Features asked for.
+        /// Requested features.
         n_features: usize,
-        /// Actions asked for.
+        /// Requested actions.
         n_actions: usize,
     },
     /// The context is too short or too long.
@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     NonFiniteFeature {
         /// Where in the context.
         index: usize,
-        /// What stands there.
+        /// The value.
         value: f32,
     },
     /// There is no such action.
@@ -67,7 +67,7 @@ pub(crate) enum Kind {
         n_actions: usize,
     },
     /// A slice for results has the wrong length.
-    #[error("the slice for {what} has {found} places, expected {expected}")]
+    #[error("the slice for {what} has length {found}, expected {expected}")]
     ResultLength {
         /// What goes into it.
         what: &'static str,
@@ -86,7 +86,7 @@ pub(crate) enum Kind {
         /// What was wrong with it.
         cause: Error,
     },
-    /// The weight of an outcome is too small, too large or no number.
+    /// The weight of an outcome is too small, too large or NaN.
     #[error(
         "weight is {found}, expected a number from {least} to {most}",
         least = crate::Outcome::MIN_WEIGHT,
@@ -123,7 +123,7 @@ pub(crate) enum Kind {
     /// No policy has this id.
     #[error("no policy is called `{id}`{hint}; there are {known}")]
     UnknownPolicy {
-        /// The id asked for.
+        /// The requested id.
         id: String,
         /// An id that may have been meant.
         hint: String,
@@ -135,7 +135,7 @@ pub(crate) enum Kind {
     UnknownPreset {
         /// The policy.
         id: String,
-        /// The preset asked for.
+        /// The requested preset.
         preset: String,
         /// A preset that may have been meant.
         hint: String,
@@ -147,7 +147,7 @@ pub(crate) enum Kind {
     UnknownKey {
         /// The policy.
         id: String,
-        /// The setting asked for.
+        /// The requested setting.
         key: String,
         /// A setting that may have been meant.
         hint: String,
@@ -162,7 +162,7 @@ pub(crate) enum Kind {
         /// What is wrong with it.
         problem: String,
     },
-    /// A setting has the wrong type or lies out of range.
+    /// A setting has the wrong type or is out of range.
     #[error("policy `{id}`: `{key}` is `{value}`, expected {expected}")]
     InvalidSetting {
         /// The policy.
@@ -196,7 +196,7 @@ pub(crate) enum Kind {
         /// The round of the outcome.
         round: u64,
     },
-    /// A decider chose what does not exist.
+    /// A decider chose an action that does not exist or is not allowed, or reported an invalid probability.
     #[error(
         "policy `{policy}` chose action {action} with {propensity:?} propensity; expected an allowed action from 0 to {}, and a probability \
          above 0 and at most 1",
@@ -207,14 +207,14 @@ pub(crate) enum Kind {
         policy: String,
         /// The action.
         action: usize,
-        /// How probable it was said to be.
+        /// The probability that the decider reported.
         propensity: crate::Propensity,
         /// How many actions there are.
         n_actions: usize,
     },
     /// A decider's probabilities are not valid.
     #[error(
-        "policy `{policy}` gave action {action} the probability {found}, and all of them together {total}; expected numbers from 0 to 1 that \
+        "policy `{policy}` gave action {action} the probability {found}, and all actions a sum of {total}; expected numbers from 0 to 1 that \
          add up to 1, and 0 for actions that are not allowed"
     )]
     InvalidDistribution {
@@ -243,7 +243,7 @@ pub(crate) enum Kind {
         /// The newest format that is understood.
         newest: u32,
     },
-    /// The saved policy is one that this version does not know.
+    /// This version does not know the saved policy.
     #[error(
         "the saved policy `{policy}` is unknown here: {cause}; perhaps a newer version of locus saved it"
     )]
@@ -259,7 +259,7 @@ pub(crate) enum Kind {
         /// What is wrong.
         problem: String,
     },
-    /// A setting or preset existed in the search for `locus`, and does no more.
+    /// A setting or preset that existed while `locus` was developed, and was removed.
     #[error("policy `{id}`: {what} was removed; the tag `locus-search` (commit 8922e91) still has it")]
     Removed {
         /// The policy.
@@ -279,7 +279,7 @@ pub(crate) enum Kind {
 }
 
 impl Error {
-    /// For [`Learner::check`](crate::Learner::check): a setting that does not go with the shape or with another setting.
+    /// For [`Learner::check`](crate::Learner::check): a setting that is incompatible with the shape or another setting.
     ///
     /// `expected` completes the sentence "`key` is `value`, expected …".
     pub fn invalid_setting(key: &str, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
@@ -287,12 +287,12 @@ impl Error {
         Kind::InvalidSetting { id, key, value: value.to_string(), expected: expected.to_string() }.into()
     }
 
-    /// For policies of other crates: the policy failed for a reason of its own, which [`Error::is_policy`] and `source` tell.
+    /// For policies of other crates: wraps their own error. See [`Error::is_policy`] and `source`.
     pub fn policy(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Kind::Policy(cause.into()).into()
     }
 
-    /// The request or outcome was at fault: the next one may be fine.
+    /// The request or outcome was invalid; the next one may be valid.
     pub fn is_invalid_input(&self) -> bool {
         matches!(
             *self.0,
@@ -316,7 +316,7 @@ impl Error {
         }
     }
 
-    /// Which of many requests or outcomes failed, from 0; `None` if the call was about one alone.
+    /// The index of the request or outcome that failed; `None` if the call had only one.
     pub fn index(&self) -> Option<usize> {
         match *self.0 {
             Kind::OneOfMany { index, .. } => Some(index),
@@ -324,7 +324,7 @@ impl Error {
         }
     }
 
-    /// The policy's text, settings or shape were at fault.
+    /// The policy's text, settings or shape were invalid.
     pub fn is_invalid_config(&self) -> bool {
         matches!(
             *self.0,
@@ -350,7 +350,7 @@ impl Error {
         )
     }
 
-    /// The policy has no reward model, so it cannot do what was asked for.
+    /// The policy has no reward model, which the call needs.
     pub fn is_no_rewards(&self) -> bool {
         matches!(*self.0, Kind::NoRewards { .. })
     }
@@ -373,13 +373,13 @@ impl Error {
         )
     }
 
-    /// A policy of another crate failed for a reason of its own, or chose what does not exist.
+    /// A policy of another crate failed with its own error, or returned an invalid choice or distribution.
     pub fn is_policy(&self) -> bool {
         matches!(*self.0, Kind::Policy { .. } | Kind::InvalidChoice { .. } | Kind::InvalidDistribution { .. })
             || self.of_one().is_some_and(Self::is_policy)
     }
 
-    /// What went wrong, to look into.
+    /// The kind, for tests.
     #[cfg(test)]
     pub(crate) fn kind(&self) -> &Kind {
         &self.0
@@ -390,17 +390,17 @@ impl Error {
         matches!(*self.0, Kind::Removed { .. } | Kind::RemovedInFile { .. })
     }
 
-    /// The same error, of one of many requests.
+    /// Wraps the error with the index of the request.
     pub(crate) fn of_request(self, index: usize) -> Self {
         Kind::OneOfMany { what: "request", index, cause: self }.into()
     }
 
-    /// The same error, of one of many outcomes.
+    /// Wraps the error with the index of the outcome.
     pub(crate) fn of_outcome(self, index: usize) -> Self {
         Kind::OneOfMany { what: "outcome", index, cause: self }.into()
     }
 
-    /// The same error, of the policy with this id.
+    /// Adds the policy's id to the error.
     pub(crate) fn of_policy(mut self, policy: &str) -> Self {
         if let Kind::InvalidSetting { id, .. } = &mut *self.0 {
             policy.clone_into(id);

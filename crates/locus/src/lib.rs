@@ -1,6 +1,6 @@
 //! Contextual bandits, built around Thompson sampling via local uncertainty (Wang and Zhou, ICML 2020).
 //!
-//! A [`Policy`] chooses an action for one context after another and learns from the rewards. It is built from a text, or from typed
+//! A [`Policy`] chooses an action for one context after another and learns from the rewards. It is built from text or from typed
 //! settings, for a [`Shape`] and a [`Seed`]:
 //!
 //! ```
@@ -18,10 +18,10 @@
 //!
 //! | situation | policy |
 //! |---|---|
-//! | unsure | `locus`: a linear expert and one on a net's features, averaged by how well they predict |
+//! | unsure | `locus`: a mixture of a linear expert and an expert on a net's features, weighted by how well they predict |
 //! | nearly linear rewards, or little compute | `lin-pool`; `lin-full-post` and `lin-ucb` are the classical ones |
 //! | nonlinear rewards, and compute for a net | `lu-gauss`, `lu-sivi` (the paper's), `neural-linear`, `bootstrap` |
-//! | a log that other policies will be evaluated on | any of these with `floor=0.1`, asked for propensities ([`Request::with_propensity`]) |
+//! | a log for off-policy evaluation | any of these with `floor=0.1` and requested propensities ([`Request::with_propensity`]) |
 //! | a baseline | `uniform` |
 //!
 //! [`Registry::policies`] lists all of them with every setting, its range, default and source; so does `locus policies`. A policy's text is
@@ -30,43 +30,45 @@
 //!
 //! # Rounds and delayed rewards
 //!
-//! The caller counts rounds, one for each decision, and gives the number with every [`Request`] and [`Outcome`]. So rewards may be
-//! delayed, come in batches and in any order, or be missing. Everything random in a decision follows from the seed and the round: the same
-//! request gives the same choice. Keep an outcome's parts (round, context, action) until its reward is known. [`Request`] says what the round does,
-//! and how to continue after a restart.
+//! The caller counts rounds, one for each decision, and gives the number with every [`Request`] and [`Outcome`]. So rewards may
+//! be delayed, reordered, batched or missing. All randomness in a decision follows from the seed and the round: the same request
+//! gives the same choice. Store round, context and action of a decision until its reward is known. [`Request`] explains what the
+//! round does, and how to continue after a restart.
 //!
 //! # Masks, propensities, batches, logs
 //!
-//! [`Request::allowing`] excludes actions. [`Request::with_propensity`] makes a choice report its exact [`Propensity`], whatever the policy;
-//! [`Choose::distribution`] gives the probability of every action. The setting `floor` guarantees every allowed action a share; with the default
-//! `floor=0`, actions may have no support for off-policy evaluation.
+//! [`Request::allowing`] excludes actions. [`Request::with_propensity`] makes a choice report its exact [`Propensity`], whatever
+//! the policy; [`Choose::distribution`] gives the probability of every action. The setting `floor` gives every allowed action a
+//! minimum probability; with the default `floor=0`, an action may have probability 0, and then a log has no support for
+//! evaluating it.
 //!
-//! [`Choose::choose_many`] decides for many requests, [`Policy::learn_many`] learns from many outcomes and trains at most once; both are faster than one
-//! by one. [`Outcome::with_weight`] lets an outcome count several times. `docs/production.md` in the repository shows all of this, with a warm
-//! start from a log; `examples/production.rs` is a program that does it.
+//! [`Choose::choose_many`] decides for many requests. [`Policy::learn_many`] learns from many outcomes and trains at most once.
+//! Both are faster than single calls. [`Outcome::with_weight`] makes an outcome count several times. `docs/production.md` in the
+//! repository shows all of this, with a warm start from a log; `examples/production.rs` is a complete program.
 //!
 //! # Threads
 //!
-//! [`Policy::snapshot`] gives an `Arc<dyn Choose>`: it decides on any number of threads without locks while the policy learns on its own.
-//! A snapshot costs well under a microsecond; learning then copies the part that it changes next. [`Choose::choose`] does not allocate once its thread
-//! has made a decision of that size.
+//! [`Policy::snapshot`] returns an `Arc<dyn Choose>`, which decides on any number of threads without locks while the policy
+//! learns on its own thread. A snapshot costs well under a microsecond; the next call to learn then copies the part that it
+//! changes. [`Choose::choose`] does not allocate once its thread has made a decision of that size.
 //!
 //! # Saving
 //!
-//! [`Policy::save`] gives versioned, checksummed bytes, and [`load`] a policy that continues as if it had never stopped. This crate does no
-//! input or output: where the bytes go is up to the caller.
+//! [`Policy::save`] returns versioned, checksummed bytes, and [`load`] returns a policy that continues exactly where the saved
+//! one stopped. This crate does no I/O: the caller stores the bytes.
 //!
 //! # Errors
 //!
-//! Bad input is an [`Error`] and changes nothing: a context of the wrong length, a NaN, an action that does not exist. No policy acts on a
-//! number that is not finite. The predicates of [`Error`] tell what kind of failure it was.
+//! Bad input returns an [`Error`] and changes nothing: a context of the wrong length, a NaN, an action that does not exist. No
+//! policy acts on a number that is not finite. The predicates of [`Error`] distinguish the kinds of failure.
 //!
 //! # Policies of your own
 //!
-//! Implement [`Learner`] and [`Decider`], declare settings with [`config!`], and put a [`Definition`] into a [`Registry`]. The policy then
-//! has initial pulls, replay, training schedule, snapshots, saving and text form like all others, and the benchmark and the command take
-//! the registry: `locus_cli::main(&registry)` of the package `locus-bandits-cli` is our command with your policy in it. `examples/own_policy.rs` is the shortest; `examples/outside` in the repository is a package with its own command. The
-//! feature `contract` has the checks that every policy must pass, for your tests.
+//! Implement [`Learner`] and [`Decider`], declare settings with [`config!`], and add a [`Definition`] to a [`Registry`]. The
+//! policy then has initial pulls, replay, training schedule, snapshots, saving and text form like all others. The benchmark and
+//! the command accept the registry: `locus_cli::main(&registry)` of the package `locus-bandits-cli` is the `locus` command with
+//! your policy in it. `examples/own_policy.rs` is the shortest example; `examples/outside` in the repository is a package with
+//! its own command. The feature `contract` provides the checks that every policy must pass, for your tests.
 #![deny(unsafe_code)]
 
 mod agent;
@@ -89,7 +91,7 @@ pub use registry::settings::{AgentConfig, Config, Field, Range, Setting};
 pub use registry::spec::{PolicySpec, PolicyText};
 pub use registry::{Definition, PolicyInfo, Registry, SettingInfo, did_you_mean, load};
 
-/// The settings of every policy as structs, and the types that settings have.
+/// The settings of every policy as structs, and the types of settings.
 ///
 /// They build policies without text, for example `LuGaussConfig::paper().latent_dim(20).build(shape, seed)`.
 pub mod configs {
@@ -119,7 +121,7 @@ pub mod configs {
     pub use crate::registry::values::{Capacity, Layers, LikelihoodScale, Switch};
 }
 
-/// What the benchmarks of kernels measure; no part of the library's promises.
+/// Kernels that the benchmarks measure; not part of the stable API.
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals {
@@ -129,8 +131,9 @@ pub mod internals {
 
 /// The version, and after a `+` a checksum of the library's source files.
 ///
-/// Builds of different names may compute different numbers. Builds of the same name compute the same ones on the same kind of processor, with the
-/// same compiler and the same dependencies: the checksum covers neither. It does cover comments, so a new name does not mean new numbers.
+/// Builds with different values may compute different numbers. Builds with the same value compute the same numbers on the same
+/// kind of processor, with the same compiler and dependencies: the checksum covers neither of these. It does cover comments, so a
+/// new value does not imply new numbers.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("LOCUS_SOURCES"));
 
 /// The example in README.md, compiled and run.

@@ -7,7 +7,7 @@ use locus::{
     Request, Rng, Scratch, Seed, Shape,
 };
 
-/// Every policy of Locus, and this one.
+/// The policies of Locus and this one.
 pub fn registry() -> Registry {
     let summary = "Uniformly random actions for some rounds, then the one with the best mean reward";
     let definition = Definition::of::<ExploreThenCommit>("explore-then-commit", summary);
@@ -19,7 +19,7 @@ locus::config! {
     pub struct ExploreThenCommitConfig {
         /// Rounds of uniformly random actions
         explore_rounds: u32 = 200, Range::within(0.0, 1e6), "our choice";
-        /// How many rewards of 0 every action's mean begins with
+        /// Pseudo-observations of reward 0 in every action's mean
         prior_weight: f64 = 1.0, Range::above(0.0, 1e6), "our choice";
         ..agent: AgentConfig = AgentConfig::default().initial_pulls(0);
     }
@@ -35,7 +35,7 @@ struct ExploreThenCommit {
 impl Decider for ExploreThenCommit {
     const KNOWS_PROPENSITIES: bool = true;
 
-    /// The mean rewards; nothing is drawn.
+    /// The mean rewards, which are deterministic.
     fn draw(
         &self,
         _contexts: &[&[f32]],

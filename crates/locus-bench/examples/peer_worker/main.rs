@@ -1,9 +1,9 @@
-//! Our side of the comparison with other frameworks, run by `bench/peers/run`.
+//! The Locus worker of the comparison with other frameworks, run by `bench/peers/run`.
 //!
-//! Reads lines `KIND C REPS` and answers each with one line of JSON. G and S are a training minibatch of LU-Gauss and LU-SIVI,
-//! N is LU-SIVI with its noise drawn in full, DG and DS are decisions: a list of REPS times, in milliseconds for training
-//! and in microseconds for decisions, as the other workers answer. PG, PS and PN are the products of such a minibatch, each
-//! timed alone ([`products`]).
+//! Reads lines `KIND C REPS` and answers each with one line of JSON. G and S are a training minibatch of LU-Gauss and LU-SIVI, N
+//! is LU-SIVI without low-rank noise, DG and DS are decisions: a list of REPS times, in milliseconds for training and in
+//! microseconds for decisions, as the other workers answer. PG, PS and PN are the products of such a minibatch, each timed alone
+//! ([`products`]).
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 mod policies;
@@ -60,7 +60,7 @@ fn n_actions(n_features: usize) -> Option<usize> {
     shapes.iter().find(|(features, _)| *features == n_features).map(|(_, actions)| *actions)
 }
 
-/// Seconds that one of so many calls takes.
+/// Seconds per call.
 fn seconds_a_call(calls: usize, mut call: impl FnMut()) -> f64 {
     let start = Instant::now();
     (0..calls).for_each(|_| call());

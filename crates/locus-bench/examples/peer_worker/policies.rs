@@ -1,4 +1,4 @@
-//! The policies, timed through the calls that a user makes.
+//! The policies, timed through the public API.
 
 use locus::{Outcome, Policy, PolicySpec, Request, Rng, Seed, Shape};
 
@@ -9,7 +9,7 @@ const OBSERVATIONS: usize = 512;
 /// Decisions that are timed together, as in the other workers.
 const DECISIONS: usize = 20;
 
-/// A policy and the observations that it is taught, again and again.
+/// A policy and the observations that it learns from repeatedly.
 pub(crate) struct Subject {
     policy: Box<dyn Policy>,
     /// Minibatches of a round of training; it is timed whole.
@@ -43,8 +43,8 @@ impl Subject {
         }
     }
 
-    /// Milliseconds of a minibatch: rows drawn from the replay, random numbers, forward, backward, Adam, and its share of what
-    /// a round of training does beside.
+    /// Milliseconds of a minibatch: rows drawn from the replay, random numbers, forward, backward, Adam, and its share of the
+    /// other work of a round of training.
     pub(crate) fn training_ms(&mut self, reps: usize) -> Vec<f64> {
         let Self { policy, observations, round, minibatches } = self;
         let mut learn = |(context, action, reward): &(Vec<f32>, usize, f64)| {

@@ -1,12 +1,11 @@
-//! The products of a training minibatch, each timed alone: what the faster of two libraries needs for them is the floor.
+//! The products of a training minibatch, each timed alone: the time of the faster of two libraries is a lower bound.
 //!
-//! A dense layer with W [in, out] on N columns has three products of 2·in·out·N operations: forward `Y = WᵀX`, to its
-//! weights `dW = X·dYᵀ`, and to its input `dX = W·dY`, the last only for inputs that have a gradient. Counted are all that
-//! the nets of a minibatch need, and nothing else: no biases, no random numbers, no mixture, no Adam, and not the factor of
-//! low-rank noise either. LU-SIVI's extra draws are counted in our tiles of 16 rows, which stay in the cache: done in one go,
-//! they would be slower.
+//! A dense layer with W [in, out] on N columns has three products of 2·in·out·N operations: forward `Y = WᵀX`, to its weights `dW
+//! = X·dYᵀ`, and to its input `dX = W·dY`, the last only for inputs that have a gradient. Only the products of the nets are
+//! counted: no biases, random numbers, mixture, Adam, or factor of low-rank noise. LU-SIVI's extra draws are counted in our tiles
+//! of 16 rows, which stay in the cache: as a single product they would be slower.
 //!
-//! Timed are our own layers, and `gemm` with activations stored feature by feature, as ours are, and row by row.
+//! It times our own layers, and `gemm` with activations stored feature by feature, as in our layers, and row by row.
 
 use std::hint::black_box;
 
@@ -45,7 +44,7 @@ pub(crate) fn measure(policy: char, shape: Shape, reps: usize) -> Value {
 
 fn minibatch(policy: char, Shape { n_features, n_actions, .. }: Shape) -> Vec<Product> {
     let mut products = Vec::new();
-    // The gradient goes on to so many of the inputs.
+    // The number of inputs with a gradient.
     let mut layer = |n_in, n_out, n_columns, count, passed_on| {
         for (pass, n_in) in [(Pass::Forward, n_in), (Pass::ToWeights, n_in), (Pass::ToInput, passed_on)] {
             if n_in > 0 {
@@ -178,15 +177,15 @@ impl Matrix {
         if self.is_by_row { (1, self.stride as isize) } else { (self.stride as isize, 1) }
     }
 
-    /// Puts the product of two others here.
-    #[expect(unsafe_code, reason = "gemm takes pointers, and has no other entrance")]
+    /// Stores the product of two other matrices.
+    #[expect(unsafe_code, reason = "gemm's API takes pointers")]
     fn multiply(&mut self, left: &Self, right: &Self) {
         let (m, n, k) = (self.n_rows, self.n_columns, left.n_columns);
         assert_eq!((m, n, k), (left.n_rows, right.n_columns, right.n_rows));
         let ((to_column, to_row), (left_column, left_row), (right_column, right_row)) =
             (self.strides(), left.strides(), right.strides());
         let (to, left, right) = (self.data.as_mut_ptr(), left.data.as_ptr(), right.data.as_ptr());
-        // Nothing is added to and nothing conjugated.
+        // No accumulation and no conjugation.
         let (is_added, old_factor, new_factor, conjugated) = (false, 0.0, 1.0, false);
         // SAFETY: a `Matrix` has room for all its lines at its stride, and the sizes agree.
         unsafe {

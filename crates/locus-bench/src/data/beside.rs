@@ -1,4 +1,4 @@
-//! Files that are made here: written under a temporary name beside their place, and put there once they are whole.
+//! Created files: written under a temporary name in the same folder, and renamed once complete.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::Error;
 use crate::error::ErrorKind;
 
-/// Why no file could be made.
+/// Why a file could not be created.
 pub(super) enum Spoiled {
-    /// What it is made of is damaged, or something else than expected.
+    /// The input is damaged or not as expected.
     Input(String),
     /// It could not be written.
     Here(Error),
@@ -46,7 +46,7 @@ impl TemporaryFile {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(cause) => return Err(ErrorKind::OutFile { doing: "create", path, cause }.into()),
             };
-            // Windows lets nobody read a locked file, so that it could not be unpacked. Some file systems have no locks.
+            // On Windows a locked file cannot be read, and so not unpacked. Some file systems have no locks.
             let is_removed =
                 cfg!(unix) && (matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !path.exists());
             // Another process may have taken it for a leftover before it was locked.
@@ -64,7 +64,7 @@ impl TemporaryFile {
         self.file.write_all(bytes).map_err(|cause| self.failed(cause))
     }
 
-    /// Gives the file its final name. Whoever looks there sees the whole file or none.
+    /// Gives the file its final name. Readers see the complete file or none.
     pub(super) fn put_in_place(self, target: &Path) -> Result<(), Error> {
         self.file.sync_all().map_err(|cause| self.failed(cause))?;
         fs::rename(&self.path, target).map_err(|cause| {
@@ -125,7 +125,7 @@ pub(super) fn write_beside(
     }
 }
 
-/// A file that is being made. It takes only so much, and keeps its own troubles apart from those of what is read.
+/// A file being written. It has a maximum size, and distinguishes its own errors from those of the input.
 pub(super) struct Output<'a> {
     file: &'a mut File,
     left: u64,
@@ -137,7 +137,7 @@ impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.len() as u64 > self.left {
             let limit = self.max_bytes;
-            let problem = format!("it unpacks to more than {limit} bytes, which are not taken");
+            let problem = format!("it unpacks to more than {limit} bytes, the maximum");
             return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
         }
         match self.file.write(bytes) {

@@ -1,4 +1,4 @@
-//! The benchmark's own files: what they are called, how they are known, where they come from.
+//! The benchmark's data files: names, checksums, licenses and sources.
 
 /// A file of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub struct CatalogFile {
     pub rows: usize,
     /// Lines before the first row; `None` for a `.npy` file.
     pub header_lines: Option<usize>,
-    /// SHA-256 of the uncompressed bytes, where it is known.
+    /// SHA-256 of the uncompressed bytes, if known.
     pub sha256: Option<&'static str>,
-    /// What to know where the checksum is another one.
+    /// A remark for checksums that do not match.
     pub if_another: Option<&'static str>,
     /// The terms under which it may be used.
     pub license: &'static str,
-    /// Whose work it is, and where it can be had.
+    /// The author and the address.
     pub source: &'static str,
 }
 
@@ -47,7 +47,7 @@ pub static FILES: [CatalogFile; 8] = [
         header_lines: Some(1),
         sha256: Some("cf468e5aae150dfd5c6b096464cd11e85f8b01198f8e49bedb941948850a6315"),
         if_another: Some(
-            "the known checksum is that of a public copy; the bucket's own bytes could not be compared",
+            "the known checksum is that of a public copy; the bucket's file could not be compared",
         ),
         license: "none stated; the benchmark's code is Apache-2.0",
         source: "Riquelme, Tucker, Snoek, Deep Bayesian Bandits Showdown (ICLR 2018), https://storage.googleapis.com/bandits_datasets/raw_stock_contexts",
@@ -69,10 +69,10 @@ pub static FILES: [CatalogFile; 8] = [
         header_lines: None,
         sha256: Some("0851d02de7fd0902cc6b4f61aa92a41178b19dfb5a72e608a5b3885dfb695c89"),
         if_another: Some(
-            "the known checksum is that of what `locus data derive jester` makes; the benchmark's own file has other bytes, of which `git hash-object FILE` makes b38ede7aac0284fd459eb45b79bb06b6b3e8a326",
+            "the known checksum is that of the file that `locus data derive jester` creates; the benchmark's own file differs, and `git hash-object FILE` prints b38ede7aac0284fd459eb45b79bb06b6b3e8a326 for it",
         ),
         license: "free for research use when acknowledged with its reference",
-        source: "Goldberg, Roeder, Gupta, Perkins, Eigentaste (Information Retrieval 4(2), 2001), Jester dataset 1, the users who rated all of the 40 jokes rated most, https://eigentaste.berkeley.edu/dataset/",
+        source: "Goldberg, Roeder, Gupta, Perkins, Eigentaste (Information Retrieval 4(2), 2001), Jester dataset 1, the users who rated all of the 40 most-rated jokes, https://eigentaste.berkeley.edu/dataset/",
     },
     CatalogFile {
         name: "covtype.data",
@@ -91,7 +91,7 @@ pub static FILES: [CatalogFile; 8] = [
         header_lines: Some(0),
         sha256: Some("ebd98c4fdafe93cb6f9103d8bdadd153e46723ae9b584eacf855c0bbdf299196"),
         if_another: Some(
-            "the known checksum is that of adult.data and adult.test joined; the bucket's own bytes could not be compared",
+            "the known checksum is that of adult.data and adult.test joined; the bucket's file could not be compared",
         ),
         license: CC_BY,
         source: "UCI Machine Learning Repository, Adult, the rows of adult.data and then of adult.test, doi:10.24432/C5XW20, https://archive.ics.uci.edu/dataset/2/adult",

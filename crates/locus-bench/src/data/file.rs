@@ -1,4 +1,4 @@
-//! A data file as a stream: found, decompressed, and its checksum taken in passing.
+//! A data file as a stream: finds it, decompresses it, and computes its checksum on the way.
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -56,7 +56,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// Tells one file from another.
+/// Identifies the contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     /// SHA-256 of the uncompressed bytes, in lower-case hexadecimal digits.
@@ -114,7 +114,7 @@ impl DataFile {
         self.compression
     }
 
-    /// Reads what is left, so that the fingerprint is that of the whole file.
+    /// Reads to the end of the file, and returns the fingerprint of the whole file.
     pub fn finish(mut self) -> Result<Fingerprint, Error> {
         io::copy(&mut self, &mut io::sink())
             .map_err(|cause| ErrorKind::UnreadableFile { file: self.label(), cause })?;

@@ -1,4 +1,4 @@
-//! Which of the benchmark's files does a folder hold, and are they the known ones?
+//! Which of the benchmark's files a folder holds, and whether their checksums match.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ pub struct FileStatus {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileState {
-    /// Neither the file nor a compressed form of it is there.
+    /// Neither the file nor a compressed form of it exists.
     Missing,
-    /// It is there and was read to its end.
+    /// It exists and was read to its end.
     Found {
         /// Where.
         path: PathBuf,
@@ -36,17 +36,17 @@ pub enum FileState {
         rows: usize,
         /// SHA-256 of the uncompressed bytes.
         sha256: String,
-        /// Whether the checksum is the known one; `None` where none is known.
+        /// Whether the checksum matches the known one; `None` if none is known.
         matches_known: Option<bool>,
     },
-    /// It is there but cannot be read.
+    /// It exists but cannot be read.
     Unreadable {
         /// Why.
         error: Error,
     },
 }
 
-/// Looks for every file of the benchmark in `folder`, and reads those that are there.
+/// Searches `folder` for every file of the benchmark, and reads those that exist.
 ///
 /// Fails only if there is no such folder; a damaged file is a state of that file.
 pub fn inspect(folder: &Path) -> Result<Vec<FileStatus>, Error> {

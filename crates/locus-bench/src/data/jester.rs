@@ -1,4 +1,4 @@
-//! Jester's file of 40 jokes, from the raw ratings that everybody can get.
+//! Derives Jester's file of 40 jokes from the public raw ratings.
 //!
 //! The benchmark's own file is known only by its name: 40 jokes and 19 181 users. Those are the users of Jester's first
 //! dataset who rated all of the 40 jokes that were rated most. Users are kept in the order of the source and jokes in
@@ -30,9 +30,11 @@ struct Ratings {
     values: Vec<f64>,
 }
 
-/// Makes [`FILE`] in `folder` from Jester's first dataset: `jester-data-1` saved as CSV, plain, `.gz` or `.zst`.
+/// Creates [`FILE`] in `folder` from Jester's first dataset.
 ///
-/// Writes over nothing: a file that is there has to be taken away first.
+/// `raw` is `jester-data-1`, saved as CSV, plain, `.gz` or `.zst`.
+///
+/// Does not overwrite: an existing file must be deleted first.
 pub fn derive(raw: &Path, folder: &Path) -> Result<FileState, Error> {
     match DataFile::find(folder, FILE) {
         Ok(found) => return Err(ErrorKind::AlreadyThere { path: found.path().to_owned() }.into()),
@@ -48,7 +50,7 @@ pub fn derive(raw: &Path, folder: &Path) -> Result<FileState, Error> {
     let n_users = kept.len() / N_KEPT_JOKES;
     if n_users != N_KEPT_USERS {
         return Err(invalid(format!(
-            "{n_users} of {} users rated all of the {N_KEPT_JOKES} jokes rated most, expected {N_KEPT_USERS} of 24983; is it jester-data-1?",
+            "{n_users} of {} users rated all of the {N_KEPT_JOKES} most-rated jokes, expected {N_KEPT_USERS} of 24983; is it jester-data-1?",
             ratings.values.len() / N_JOKES
         )));
     }
@@ -128,7 +130,8 @@ impl Ratings {
         let (last, next) = (counts[jokes[n_kept - 1]], counts[jokes[n_kept]]);
         if last == next {
             return Err(format!(
-                "the jokes that come {n_kept}th and next by number of ratings have {last} each, so it cannot be told which belongs to the {n_kept}"
+                "the jokes ranked {n_kept} and {} by number of ratings have {last} each, so the {n_kept} most-rated jokes are ambiguous",
+                n_kept + 1
             ));
         }
         jokes.truncate(n_kept);
@@ -189,9 +192,9 @@ mod tests {
         let expected: Vec<f64> = (30..70).map(|joke| f64::from(joke) / 10.0).collect();
         assert_eq!(values[..40], expected[..]);
         assert_eq!(values[(N_KEPT_USERS - 1) * 40..], [-9.95; 40]);
-        // Nothing is written over.
+        // It does not overwrite.
         let message = derive(&path, folder.path()).unwrap_err().to_string();
-        assert!(message.contains(FILE) && message.contains("already there"), "{message}");
+        assert!(message.contains(FILE) && message.contains("already exists"), "{message}");
     }
 
     #[test]
@@ -199,12 +202,12 @@ mod tests {
         let message = |text: &str| derive_from(text).unwrap_err().to_string();
         let few = message(&raw(7));
         assert!(
-            few.contains("7 of 9 users rated all of the 40 jokes rated most, expected 19181 of 24983"),
+            few.contains("7 of 9 users rated all of the 40 most-rated jokes, expected 19181 of 24983"),
             "{few}"
         );
         let tie = message(&row(|joke| (joke < 50).then_some(1.0)));
-        assert!(tie.contains("40th and next by number of ratings have 1 each"), "{tie}");
-        assert!(message("").contains("40th and next by number of ratings have 0 each"));
+        assert!(tie.contains("ranked 40 and 41 by number of ratings have 1 each"), "{tie}");
+        assert!(message("").contains("ranked 40 and 41 by number of ratings have 0 each"));
         let narrow = message("1,2,3\n");
         assert!(narrow.contains("raw.csv, line 1: found 3 columns, expected 101"), "{narrow}");
         let good = row(|_| Some(1.0));

@@ -1,12 +1,11 @@
-//! How do numbers get from a file into memory?
+//! Reading and downloading data files.
 //!
-//! Everything is read as a stream, once, and nothing is believed before it was seen: a header that promises a
-//! gigabyte allocates nothing until the bytes arrive. [`DataFile`] finds and decompresses, and takes the
-//! checksum in passing; `table` turns delimited text into columns; [`npy`] and `npz` read and write numpy's
-//! files; [`catalog`] knows the benchmark's own files, [`inspect()`] looks which of them a folder holds, [`fetch`] gets
-//! those that it does not, and [`jester`] makes one of them from raw ratings.
+//! Everything is read as a stream, once, and lengths are not trusted: a header that claims a gigabyte allocates nothing until the
+//! bytes arrive. [`DataFile`] finds and decompresses files, and computes their checksums; `table` turns delimited text into
+//! columns; [`npy`] and `npz` read and write numpy's files; [`catalog`] lists the benchmark's files, [`inspect()`] checks which
+//! of them a folder holds, [`fetch`] downloads missing ones, and [`jester`] derives one of them from raw ratings.
 //!
-//! What the numbers mean is not decided here, but in [`problem`](crate::problem).
+//! [`problem`](crate::problem) gives the numbers their meaning.
 
 mod beside;
 mod file;

@@ -1,9 +1,9 @@
 //! `.Z` files, as the Unix program `compress` writes them: LZW with codes that grow from 9 bits to at most 16.
 //!
-//! The UCI archive keeps Statlog's data so. A file begins with `1F 9D` and a byte of flags: the widest code in its low
-//! five bits, and in its highest whether code 256 empties the table. Codes lie in groups of eight, the low bit first;
-//! whenever their width changes, the rest of the group is padding. There is no checksum and no length, so a file
-//! that was cut looks like a shorter one: whoever reads such a file has to compare a checksum from elsewhere.
+//! The UCI archive keeps Statlog's data so. A file begins with `1F 9D` and a byte of flags: the widest code in its low five bits,
+//! and in its highest whether code 256 empties the table. Codes lie in groups of eight, the low bit first; whenever their width
+//! changes, the rest of the group is padding. There is no checksum and no length, so a truncated file looks like a shorter one:
+//! callers must compare a checksum from elsewhere.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! How long a run will take, before it is begun.
+//! Estimates the duration of a run.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -13,14 +13,14 @@ use crate::Error;
 use crate::error::ErrorKind;
 use crate::record::Measured;
 
-/// What a run would do and how long that takes, roughly.
+/// What a run would do, and a rough estimate of its duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// What the run would do.
     pub plan: Plan,
-    /// Wall seconds with as many threads as asked for. A policy that slows down as it learns takes longer.
+    /// Wall seconds with the requested threads. A policy that slows down as it learns takes longer.
     pub seconds: f64,
-    /// Policies that could not be tried out, with the error; their trials are not in the estimate.
+    /// Policies that failed their probe, with the error; their trials are not in the estimate.
     pub unknown: Vec<String>,
 }
 
@@ -28,13 +28,15 @@ pub struct Estimate {
 const PROBE_STEPS: usize = 100;
 
 impl Experiment {
-    /// Estimates from recorded trials of the same policy and problem, and where there is none from a probe of
-    /// at most 100 steps. Takes a few seconds at most for quick policies; writes nothing.
+    /// Estimates the duration of the missing trials.
+    ///
+    /// Uses recorded trials of the same policy and problem, or else a probe of at most 100 steps. Takes a few seconds at most for
+    /// fast policies; writes nothing.
     pub fn estimate(&self) -> Result<Estimate, Error> {
         self.estimate_with(&PolicySpec::build)
     }
 
-    /// The same with policies that come from elsewhere.
+    /// Like [`Experiment::estimate`], with another function that builds policies.
     pub fn estimate_with(&self, build: &BuildPolicy<'_>) -> Result<Estimate, Error> {
         let prepared = self.prepare()?;
         let mut kinds: BTreeMap<(usize, usize), (&Job, usize)> = BTreeMap::new();

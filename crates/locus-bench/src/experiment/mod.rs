@@ -1,8 +1,8 @@
 //! Many trials: policies × problems × trials, in parallel, resumed where an earlier run ended.
 //!
-//! An [`Experiment`] is plain data. [`Experiment::plan`] says what is missing, [`Experiment::estimate`] how long
-//! that takes, and [`Experiment::run`] does it, in the order that `queue` finds best. Which thread runs a trial, and when,
-//! changes nothing in its result. [`Standing`] is the progress of a run.
+//! An [`Experiment`] is plain data. [`Experiment::plan`] lists the missing trials, [`Experiment::estimate`] estimates their
+//! duration, and [`Experiment::run`] runs them, in the order of `queue`. The thread and the time of a trial do not affect its
+//! result. [`Standing`] is the progress of a run.
 
 mod estimate;
 mod pace;
@@ -37,26 +37,30 @@ pub(crate) use run::{Halt, without_panic};
 /// What to run, and where to write it.
 #[derive(Clone)]
 pub struct Experiment {
-    /// The suite that it came from, for the record.
+    /// The name of the suite, for the record.
     pub suite: String,
-    /// The command line that it came from, for the record.
+    /// The command line, for the record.
     pub command: Vec<String>,
     /// The problems, each loaded once and shared by all trials.
     pub problems: Vec<Loaded>,
-    /// Where the policies come from, and those that a folder's records name.
+    /// The registry of the policies, and of those in a folder's records.
     pub registry: Registry,
-    /// The policies. Uniform runs in any case, and first: all others are measured by it.
+    /// The policies. Uniform always runs, and runs first: the regret of all others is normalized by it.
     pub policies: Vec<PolicySpec>,
     /// Trials of each policy on each problem. Must be at least 1, and at most a million trials in all.
     pub trials: usize,
-    /// The number of the first of them: trials are dealt out by their number, so that a policy can be evaluated on trials that it was not tuned on.
+    /// The number of the first trial.
+    ///
+    /// Rounds depend on the number of the trial, so a policy can be evaluated on held-out trials.
     pub first_trial: usize,
     /// T, the steps of each trial. Must be at least 1.
     pub steps: usize,
     /// The random seed.
     pub seed: Seed,
-    /// Whether every decision asks for its exact propensity, so that the action is sampled from the reported probabilities. Policies that
-    /// know their propensities anyway, such as `uniform`, choose the same actions as without.
+    /// Whether every decision asks for its exact propensity.
+    ///
+    /// The action is then sampled from the reported probabilities. Policies that always report propensities, such as `uniform`,
+    /// choose the same actions either way.
     pub propensities: bool,
     /// How many threads run trials. Must be at least 1.
     pub jobs: usize,
@@ -64,7 +68,7 @@ pub struct Experiment {
     pub out: PathBuf,
 }
 
-/// How a policy comes to be; [`Experiment::run_with`] takes another than [`PolicySpec::build`].
+/// Builds a policy; [`Experiment::run_with`] accepts others than [`PolicySpec::build`].
 pub type BuildPolicy<'a> =
     dyn Fn(&PolicySpec, Shape, Seed) -> Result<Box<dyn Policy>, locus::Error> + Sync + 'a;
 
@@ -94,26 +98,27 @@ pub struct ExternalTrial<'a> {
     pub propensities: bool,
 }
 
-/// The most trials of one run, of all policies on all problems together. Their list is kept in memory, where this many
-/// take a few hundred megabytes.
+/// The maximum number of trials of one run, over all policies and problems. Their list is kept in memory, where this many take a
+/// few hundred megabytes.
 const MAX_TRIALS: usize = 1_000_000;
 
 /// The highest number that the first trial may have.
 const MAX_TRIAL: usize = 1_000_000_000;
 
-/// The policy that all others are measured by.
+/// The policy by which regret is normalized.
 pub(crate) const UNIFORM: &str = "uniform";
 
 impl Experiment {
-    /// Whether the problem and the policy of a trial are among those asked for, whatever its number: a folder may hold
-    /// trials of others too.
+    /// Whether the experiment has the problem and the policy of a trial.
+    ///
+    /// A folder may hold trials of others too.
     pub fn concerns(&self, id: &TrialId) -> bool {
         let is_asked = |policy: &PolicySpec| policy.to_string() == id.policy;
         self.problems.iter().any(|loaded| loaded.problem.name() == id.problem)
             && (id.policy == UNIFORM || self.policies.iter().any(is_asked))
     }
 
-    /// Fails where the experiment makes no sense, before anything is run or written.
+    /// Fails if the experiment is invalid, before anything is run or written.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let invalid = |problem: String| Err(ErrorKind::InvalidExperiment { problem }.into());
         for (what, number) in [("trials", self.trials), ("steps", self.steps), ("jobs", self.jobs)] {
@@ -136,13 +141,13 @@ impl Experiment {
         if self.first_trial > MAX_TRIAL {
             let (what, first) = ("`first_trial`", self.first_trial);
             return invalid(format!(
-                "{what} is {first}, expected at most {MAX_TRIAL}; ask for another --first-trial"
+                "{what} is {first}, expected at most {MAX_TRIAL}; choose another --first-trial"
             ));
         }
         let mut names = HashSet::new();
         for Loaded { problem, .. } in &self.problems {
             let name = problem.name();
-            // Line breaks and a byte order mark would not come back from `trials.csv`.
+            // Line breaks and a byte order mark would be lost in `trials.csv`.
             if name.is_empty() || name.contains(|letter: char| letter.is_control() || letter == '\u{feff}') {
                 return invalid(format!(
                     "a problem is called {name:?}, expected a name of visible characters"
@@ -160,7 +165,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Runs one trial; its requests ask for propensities where the experiment says so.
+    /// Runs one trial; its requests ask for propensities if the experiment does.
     fn play(
         &self,
         sequence: &Sequence,

@@ -1,8 +1,8 @@
-//! How long a trial of each kind takes: measured where one has ended, guessed elsewhere.
+//! The duration of a trial of each kind: measured if one has ended, otherwise guessed.
 //!
-//! A kind is a policy on a problem. Kinds differ by factors of ten thousand, so an order by any sensible guess beats none,
-//! and the first trial of a kind replaces the guess. The guess is by policy and size: a table of orders of magnitude, times
-//! 1 + C/100 for contexts of C features. As soon as anything is measured, guesses are scaled by what was measured of the
+//! A kind is a policy on a problem. Kinds differ by factors of ten thousand, so any reasonable guess improves the order of
+//! trials, and the first trial of a kind replaces the guess. The guess is by policy and size: a table of orders of magnitude,
+//! times 1 + C/100 for contexts of C features. As soon as anything is measured, guesses are scaled by what was measured of the
 //! same policy on other problems, or else of all policies.
 
 use super::UNIFORM;
@@ -116,7 +116,7 @@ impl Pace {
         self.overall.n > 0
     }
 
-    /// Whether nothing was measured of this policy, so that its seconds are right to the order of magnitude at best.
+    /// Whether this policy has no measurements, so that its seconds are at best right to the order of magnitude.
     pub(super) fn is_guess(&self, policy: usize) -> bool {
         self.by_policy[policy].n == 0
     }

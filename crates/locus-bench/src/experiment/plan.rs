@@ -1,4 +1,4 @@
-//! What is done, and what is missing.
+//! Finished and missing trials.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -20,27 +20,27 @@ use crate::trial::{TrialId, sequence_seed};
 pub struct Plan {
     /// The trials to run. In which order is decided while they run, as it becomes known how long they take.
     pub missing: Vec<TrialId>,
-    /// How many of the trials asked for are done.
+    /// How many of the requested trials are done.
     pub done: usize,
     /// How many of the missing ones failed before.
     pub retried: usize,
-    /// How far the folder is in what was asked for.
+    /// The progress of the folder.
     pub standing: Standing,
-    /// What whoever runs it should know.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
 }
 
-/// Something worth knowing that stops nothing.
+/// A warning; the run continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// Some trials were run by another version, which may have given other results.
+    /// Another version ran some trials; its results may differ.
     OtherVersion {
         /// That version.
         version: String,
         /// The version that would run them now.
         now: String,
-        /// How many of the trials asked for.
+        /// How many of the requested trials.
         trials: usize,
     },
     /// The last row of `trials.csv` was cut short, so its trial is run again.
@@ -52,7 +52,7 @@ impl fmt::Display for Warning {
         match self {
             Self::OtherVersion { version, now, trials } => write!(
                 f,
-                "{trials} of these trials were run by locus {version}, but this is {now}; choose another folder \
+                "{trials} of these trials were run by locus {version}, but this version is {now}; choose another folder \
                  with --out to run them again"
             ),
             Self::TornRow => {
@@ -70,7 +70,7 @@ pub(super) struct Job {
     pub(super) policy: usize,
 }
 
-/// A plan, and all that carrying it out needs.
+/// A plan and its inputs.
 pub(super) struct Prepared {
     pub(super) plan: Plan,
     pub(super) jobs: Vec<Job>,
@@ -83,12 +83,12 @@ pub(super) struct Prepared {
 }
 
 impl Experiment {
-    /// What a run would do now. Reads the folder, writes nothing.
+    /// Plans the missing trials. Reads the folder, writes nothing.
     pub fn plan(&self) -> Result<Plan, Error> {
         Ok(self.prepare()?.plan)
     }
 
-    /// Fails where the folder holds another experiment.
+    /// Fails if the folder holds another experiment.
     pub(super) fn prepare(&self) -> Result<Prepared, Error> {
         self.check()?;
         let policies = self.policies_in_order()?;
@@ -97,8 +97,7 @@ impl Experiment {
         let run = match read_run(&self.out)? {
             Some(old) => old.extended(asked, &self.out, &self.registry)?,
             None if on_disk.as_ref().is_some_and(|trials| !trials.rows.is_empty()) => {
-                let problem =
-                    "missing, though there are trials; without it nobody knows their data".to_owned();
+                let problem = "missing, but trials exist; without it their data are unknown".to_owned();
                 return Err(ErrorKind::DamagedRunFile { path: self.out.join(RUN_FILE), problem }.into());
             }
             None => asked,

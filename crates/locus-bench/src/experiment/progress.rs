@@ -5,7 +5,9 @@ use crate::observer::{Observer, Step};
 use crate::record::TrialRow;
 use crate::trial::TrialId;
 
-/// Watches an experiment, called from all its threads; every method may stay empty. `()` watches nothing.
+/// Watches an experiment; `()` watches nothing.
+///
+/// Methods are called from all its threads; their defaults are empty.
 pub trait Progress: Sync {
     /// Before the first trial.
     fn planned(&self, _: &Plan) {}

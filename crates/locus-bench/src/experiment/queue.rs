@@ -1,16 +1,16 @@
-//! Which trial is run next.
+//! The order in which trials run.
 //!
-//! Two wishes pull apart. Whoever watches, or stops a run early, wants every policy on every problem to have some trials
-//! soon; and all threads should finish together, which wants the longest trials first. So:
+//! Two goals conflict. Someone who watches a run, or stops it early, wants some trials of every policy on every problem soon. And
+//! all threads should finish together, which requires the longest trials first. So:
 //!
-//! - Trials go level by level: trial 0 of every kind, then trial 1, and so on; within a level the longest first.
-//! - As soon as the longest trial that is left, of any level, is longer than half of what each thread still has to do, it is
-//!   taken first. Begun later, it would end alone, while the other threads have nothing to do.
-//! - Uniform's trial goes before those of the same number on the same problem: they are measured by it, and it takes no time.
+//! - Trials run level by level: trial 0 of every kind, then trial 1, and so on; within a level the longest first.
+//! - Once the longest remaining trial, of any level, exceeds half of the remaining work per thread, it runs next. Later, it would
+//!   run alone while the other threads are idle.
+//! - Uniform's trial runs before others of the same number on the same problem: their regret is normalized by it, and it takes no time.
 //!
-//! The second rule looks at the end of a run only, so it takes nothing from the first; and at the end it is longest-first
-//! scheduling, whose last trials are the shortest. How long a trial takes is known from those that have ended ([`Pace`]).
-//! The order changes no result: all randomness of a trial follows from its name.
+//! The second rule applies only near the end of a run, so it does not conflict with the first; there it is longest-first
+//! scheduling, whose last trials are the shortest. How long a trial takes is known from those that have ended ([`Pace`]). The
+//! order changes no result: all randomness of a trial follows from its name.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use super::plan::Job;
 /// The longest trial goes first once it is more than 1/`SHARE` of what each thread has left.
 const SHARE: f64 = 2.0;
 
-/// The trials that nobody has taken.
+/// The trials that have not started.
 pub(super) struct Queue {
     kinds: Vec<Kind>,
     pace: Pace,

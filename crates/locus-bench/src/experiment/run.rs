@@ -1,4 +1,4 @@
-//! Carrying out a plan on several threads.
+//! Runs a plan on several threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,29 +18,31 @@ use crate::record::{Folder, Measured, TrialRow};
 use crate::summary::write_summary;
 use crate::trial::{Stop, TrialResult};
 
-/// How a run went.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunOutcome {
     /// Trials that ran to their end.
     pub ran: usize,
-    /// Trials that an earlier run had done.
+    /// Trials that an earlier run finished.
     pub skipped: usize,
     /// Trials that failed; the next run tries them again.
     pub failed: Vec<TrialRow>,
     /// Whether the run was stopped before all trials had ended.
     pub interrupted: bool,
-    /// Trials that were running when the run was stopped: nothing of them is recorded, and the next run repeats them.
+    /// Trials that were running when the run was stopped.
+    ///
+    /// They are not recorded, and the next run repeats them.
     pub discarded: usize,
-    /// What whoever ran it should know.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
 }
 
 impl Experiment {
-    /// Runs what is missing and records each trial as it ends; the tables follow in `summary.md`.
+    /// Runs the missing trials, records each as it ends, and writes `summary.md`.
     ///
-    /// **Blocks** until all is done, until `stop` is set, or until a record cannot be written. Setting `stop` ends running
-    /// trials at their next step and discards them; finished trials are recorded. A trial that fails or panics is a row with
-    /// its error, and the others go on.
+    /// **Blocks** until all trials have ended, `stop` is set, or a record cannot be written. Setting `stop` ends running trials
+    /// at their next step and discards them; finished trials are recorded. A trial that fails or panics is recorded with its
+    /// error, and the others continue.
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<RunOutcome, Error> {
         self.run_with(&PolicySpec::build, progress, stop)
     }
@@ -55,7 +57,7 @@ impl Experiment {
         self.run_by(&PolicySpec::build, Some(external), progress, stop)
     }
 
-    /// The same with policies that come from elsewhere.
+    /// Like [`Experiment::run`], with another function that builds policies.
     pub fn run_with(
         &self,
         build: &BuildPolicy<'_>,
@@ -128,7 +130,7 @@ struct Crew<'a> {
 /// The trials that run at the same time: those of our own policies, or those of external ones.
 struct Phase {
     sequences: Sequences,
-    /// The jobs that nobody has taken.
+    /// The jobs that have not started.
     queue: Mutex<Queue>,
 }
 
@@ -143,11 +145,11 @@ struct Tally {
     ran: usize,
     failed: Vec<TrialRow>,
     discarded: usize,
-    /// Why nothing can be recorded any more.
+    /// The error that prevents further records.
     broken: Option<Error>,
 }
 
-/// Ends the trials under way when the user asks, or when nothing can be recorded any more.
+/// Ends running trials when the user interrupts, or when nothing can be recorded any more.
 pub(crate) struct Halt<'a> {
     pub(crate) asked: &'a AtomicBool,
     pub(crate) broken: AtomicBool,

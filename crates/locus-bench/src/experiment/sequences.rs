@@ -1,4 +1,4 @@
-//! The sequences of the trials under way, each made once for all policies and let go after the last.
+//! The sequences of running trials, each created once for all policies and dropped after the last.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,7 +11,7 @@ type Key = (usize, usize);
 /// Made by the first policy that needs it, while the others wait.
 type Slot = Arc<OnceLock<Result<Sequence, String>>>;
 
-/// Holds those of about two trials of every problem, for trials go level by level (see `queue`).
+/// Holds those of about two trials of every problem, because trials run level by level (see `queue`).
 pub(super) struct Sequences {
     slots: Mutex<HashMap<Key, (Slot, usize)>>,
 }

@@ -3,9 +3,8 @@
 //! Time left is estimated from the trials that have ended, and where a kind has none from its running trials: a trial that took 10
 //! seconds for a quarter of its steps will take 40. So the estimate does not wait for the first trial of the slowest policy to end.
 //!
-//! A [`Standing`] is kept by whoever watches a run, from the rows as they come, and is made by
-//! [`read_status`](crate::status::read_status) from those of a folder. Each row costs a few additions, so that watching
-//! costs nothing beside trials.
+//! A watcher of a run updates a [`Standing`] with each row; [`read_status`](crate::status::read_status) creates one from the rows
+//! of a folder. A row costs a few additions, which is negligible.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +15,7 @@ use super::progress::STEPS_AT_A_TIME;
 use crate::record::TrialRow;
 use crate::trial::TrialId;
 
-/// How far the trials that were asked for have come.
+/// The progress of the requested trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     policies: Vec<String>,
@@ -24,7 +23,7 @@ pub struct Standing {
     /// One for each policy and problem, the problems of a policy side by side.
     kinds: Vec<Kind>,
     pace: Pace,
-    /// The same with what running trials tell, as of the last [`tick`](Self::tick).
+    /// The same, including running trials as of the last [`tick`](Self::tick).
     running_pace: Option<Pace>,
     steps: usize,
     jobs: usize,
@@ -44,8 +43,8 @@ struct Running {
 }
 
 impl Running {
-    /// Seconds of the whole trial by the pace of its steps so far, and whether that is more than a lower bound. Steps are told
-    /// [`STEPS_AT_A_TIME`], so a trial that has told of none for long is at least that slow.
+    /// Seconds of the whole trial by the pace of its steps so far, and whether that is more than a lower bound. Steps are
+    /// reported [`STEPS_AT_A_TIME`], so a trial without a report for long is at least that slow.
     fn expected_seconds(&self, steps: usize, now: f64) -> (f64, bool) {
         let at_most = (self.taken + STEPS_AT_A_TIME).min(steps.max(1));
         let slowest = (now - self.started) / at_most as f64;
@@ -59,7 +58,7 @@ impl Running {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Kind {
-    /// The numbers of the trials asked for: ranges in order, none of which overlap.
+    /// The numbers of the requested trials: sorted ranges that do not overlap.
     numbers: Vec<Range<usize>>,
     /// How many these are.
     asked: usize,
@@ -74,25 +73,30 @@ struct Kind {
     uniform: f64,
 }
 
-/// How far one policy has come on one problem.
+/// The progress of one policy on one problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct KindStanding {
-    /// Trials asked for.
+    /// Requested trials.
     pub asked: usize,
     /// Those of them that ended well.
     pub done: usize,
     /// Those of them that failed.
     pub failed: usize,
-    /// Cumulative regret so far in percent of Uniform's over the same trials, as in the summary; `None` before there is a
-    /// trial that both have ended.
+    /// Cumulative regret so far in percent of Uniform's over the same trials, as in the summary.
+    ///
+    /// `None` until both have finished a common trial.
     pub mean: Option<f64>,
-    /// What all its trials took together.
+    /// The seconds of all its trials together.
     pub seconds: f64,
-    /// What the trials that are left will take, one after another; `None` before any trial of the run has ended or taken steps.
+    /// The estimated seconds of the remaining trials, run one after another.
+    ///
+    /// `None` before any trial of the run has ended or taken steps.
     pub seconds_left: Option<f64>,
-    /// Whether no trial of the policy has ended or taken steps, so that what is left is known to the order of magnitude at best.
+    /// Whether the time left is only an order of magnitude.
+    ///
+    /// True until a trial of the policy has ended or taken steps.
     pub is_rough: bool,
-    /// Trials that ended and the parts of those under way, e.g. 2.5.
+    /// Finished trials and the completed parts of running ones, e.g. 2.5.
     pub progress: f64,
 }
 
@@ -104,8 +108,10 @@ impl KindStanding {
 }
 
 impl Standing {
-    /// Nothing has run yet. `problems` are names and widths of contexts; `asked` says which trials of a policy on a
-    /// problem, by their places; trials asked for twice count once.
+    /// The progress before anything has run.
+    ///
+    /// `problems` are names and widths of contexts; `asked` returns the requested trials of a policy on a problem, by their
+    /// indices. Trials that are requested twice count once.
     pub fn new(
         policies: Vec<String>,
         problems: Vec<(String, usize)>,
@@ -158,12 +164,12 @@ impl Standing {
         self.running.iter().map(|running| (&running.id, running.taken as f64 / self.steps.max(1) as f64))
     }
 
-    /// A trial begins, `now` seconds after the start of the run (or any other moment, if it is always the same).
+    /// Records that a trial begins at `now`, in seconds since the start of the run or any other fixed moment.
     pub fn start(&mut self, id: &TrialId, now: f64) {
         self.running.push(Running { id: id.clone(), taken: 0, started: now, stepped: now });
     }
 
-    /// A running trial has taken this many steps more.
+    /// Records that a running trial has taken this many more steps.
     pub fn step(&mut self, id: &TrialId, more_steps: usize, now: f64) {
         if let Some(running) = self.running.iter_mut().find(|running| running.id == *id) {
             running.taken += more_steps;
@@ -171,7 +177,7 @@ impl Standing {
         }
     }
 
-    /// Estimates from running trials how long the kinds take of which no trial has ended. Call it before the time left is shown.
+    /// Updates the estimates from running trials. Call it before showing the time left.
     pub fn tick(&mut self, now: f64) {
         let mut pace = self.pace.clone();
         for running in &self.running {
@@ -188,8 +194,9 @@ impl Standing {
         self.running_pace = Some(pace);
     }
 
-    /// A trial has ended. Rows of other policies or problems change nothing; those of trials that were not asked for
-    /// count for the mean and the seconds alone.
+    /// Records that a trial has ended.
+    ///
+    /// Rows of other policies or problems change nothing; trials that were not requested count only for the mean and the seconds.
     pub fn record(&mut self, row: &TrialRow) {
         self.running.retain(|running| running.id != row.id);
         self.running_pace = None;
@@ -236,7 +243,7 @@ impl Standing {
         Some((policy, problem))
     }
 
-    /// How far a policy has come on a problem, by their places.
+    /// The progress of a policy on a problem, by their indices.
     pub fn kind(&self, policy: usize, problem: usize) -> KindStanding {
         let kind = &self.kinds[policy * self.problems.len() + problem];
         let is_of_kind =
@@ -263,7 +270,7 @@ impl Standing {
         for policy in 0..self.policies.len() {
             for problem in 0..self.problems.len() {
                 let kind = self.kind(policy, problem);
-                // A folder may have been told to ask for anything.
+                // A damaged folder may request any number.
                 total.asked = total.asked.saturating_add(kind.asked);
                 total.done += kind.done;
                 total.failed += kind.failed;
@@ -292,7 +299,9 @@ impl Standing {
         if all > 0.0 { (done / all).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Wall seconds until all is done; `None` before any trial has ended or, as of the last [`tick`](Self::tick), taken a step.
+    /// Wall seconds until all trials have ended.
+    ///
+    /// `None` before any trial has ended or, as of the last [`tick`](Self::tick), taken a step.
     pub fn wall_seconds_left(&self) -> Option<f64> {
         let total = self.total().seconds_left?;
         let mut untouched: Vec<usize> =

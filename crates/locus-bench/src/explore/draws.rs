@@ -1,4 +1,4 @@
-//! What was drawn at the looks, and what is said of it: means, spreads, modes, histograms.
+//! The draws of all looks and their statistics: means, spreads, modes, histograms.
 
 use super::modes::{Mode, humps, modes};
 use crate::summary::{Statistics, quantile};
@@ -25,14 +25,14 @@ impl View {
     }
 }
 
-/// What was drawn after some steps.
+/// The draws after some steps.
 pub(super) struct Look {
     pub(super) step: usize,
     /// [S + M, A]: S draws for the followed context, then one for each of the M contexts of its kind.
     pub(super) rewards: Vec<f64>,
 }
 
-/// What was seen of one policy in its trial.
+/// The draws of one policy in its trial.
 pub(super) struct Seen {
     /// In canonical form.
     pub(super) policy: String,
@@ -43,10 +43,10 @@ pub(super) struct Seen {
     pub(super) result: TrialResult,
 }
 
-/// What was seen after the last step alone.
+/// The draws after the last step.
 #[derive(Default)]
 pub(super) struct Ending {
-    /// How much more is expected of another action than of the best one, for each context of the kind.
+    /// How much higher the mean of another action is than that of the best one, for each context of the kind.
     pub(super) margins: Vec<f64>,
     /// [W, A], what many draws for one context look like, for some contexts of the kind.
     pub(super) within: Vec<Spread>,
@@ -89,7 +89,7 @@ impl Seen {
         look.rewards[self.rows(view, look)].iter().skip(action).step_by(self.n_actions).copied().collect()
     }
 
-    /// The part of the draws in which the action is the highest, the first of several: how often it would be chosen.
+    /// The share of draws in which the action is the highest, the first of ties: how often it would be chosen.
     pub(super) fn chosen(&self, view: View, look: &Look, action: usize) -> f64 {
         let rows = look.rewards[self.rows(view, look)].chunks_exact(self.n_actions);
         let n_rows = rows.len().max(1);
@@ -101,7 +101,7 @@ impl Seen {
         rows.filter(|rewards| is_highest(rewards)).count() as f64 / n_rows as f64
     }
 
-    /// What is said of the draws of one action at a look.
+    /// Statistics of the draws of one action at a look.
     pub(super) fn describe(&self, view: View, look: &Look, action: usize) -> Description {
         let mut draws = self.draws(view, look, action);
         draws.sort_by(f64::total_cmp);
@@ -119,7 +119,7 @@ impl Seen {
     }
 }
 
-/// What is said of a sample of draws.
+/// Statistics of a sample of draws.
 pub(super) struct Description {
     pub(super) n: usize,
     pub(super) mean: f64,

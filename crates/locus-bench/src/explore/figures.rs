@@ -19,7 +19,7 @@ const ROW: f64 = PANEL_HEIGHT + 46.0;
 /// More columns could not be seen, and would make large files; looks are then shown several in one.
 const MAX_COLUMNS: usize = 200;
 
-/// The picture of a view.
+/// The figure of a view.
 pub(super) fn draw(findings: &Findings<'_>, view: View) -> Canvas {
     let Findings { seen, actions, .. } = findings;
     let height = TOP + ROW * seen.len() as f64 + 4.0;
@@ -139,7 +139,7 @@ impl Columns {
     }
 }
 
-/// A round number that nearly all shares stay below, so that one sharp peak does not make all else pale.
+/// A round number above nearly all shares, so that one sharp peak does not make the rest pale.
 fn darkest(shares: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = shares.filter(|share| *share > 0.0).collect();
     sorted.sort_by(f64::total_cmp);
@@ -154,11 +154,11 @@ pub(super) fn title(findings: &Findings<'_>, view: View) -> String {
     let best = problem.action_name(kind.best_action);
     match view {
         View::Single => format!(
-            "{}: what is expected of one context (round {followed}), for which {best} is best",
+            "{}: posterior samples for one context (round {followed}), for which {best} is best",
             problem.name()
         ),
         View::Many => format!(
-            "{}: what is expected of all {} contexts for which {best} is best",
+            "{}: posterior samples for all {} contexts for which {best} is best",
             problem.name(),
             kind.contexts.len()
         ),
@@ -179,7 +179,7 @@ fn caption(findings: &Findings<'_>, view: View, beyond: f64) -> String {
         false => String::new(),
     };
     format!(
-        "Histograms over the steps of one trial: each column of cells is {draws}, by what the policy had learned up to that \
+        "Histograms over the steps of one trial: each column of cells shows {draws}, after the policy had learned up to that \
          step. Dashed: 0. {:.1} % of the draws lie beyond the frames.{shown} {}",
         100.0 * beyond,
         findings.identity()

@@ -1,19 +1,19 @@
-//! A look into posteriors: what does a policy expect of a context, how sure is it, and how does that change as it learns?
+//! Posterior samples of mean rewards, and how they change as policies learn.
 //!
-//! The exploratory analysis of the paper (its Section 4.1, Figures 1 and 2), for any problem and any policies. All policies
-//! play one trial, the one that the benchmark gives for that seed and number. Every few steps mean rewards are drawn from
-//! each: many draws for one followed context, and one for each context of its kind, that is, with the same best action.
+//! The exploratory analysis of the paper (its Section 4.1, Figures 1 and 2), for any problem and any policies. All policies play
+//! one trial, the benchmark's trial of that seed and number. Every few steps, mean rewards are sampled from each posterior: many
+//! samples for one followed context, and one for each context of its kind, that is, with the same best action.
 //!
 //! ```text
 //! Sequence ──► Kind, FirstMistakes (which context?) ──► run_trial with a Watched policy ──► Seen
 //!                                                                 Seen ──► figures, CSV, summary, explore.json
 //! ```
 //!
-//! Where nobody says which context to follow, and the problem has contexts whose rewards deceive
-//! ([`Problem::deceptive_best_action`]; on Mushroom the poisonous ones), it is one that all policies misjudge at first: at
-//! the first look within the first tenth of the trial at which there is a context of that kind for which every policy's
-//! mean reward of another action exceeds that of the best one, the context whose smallest such excess over the policies is
-//! the largest. Elsewhere it is the context of round 0.
+//! By default, if the problem has contexts with deceptive rewards ([`Problem::deceptive_best_action`]; on Mushroom the poisonous
+//! ones), the followed context is one that all policies misjudge at first. It is taken from the first look within the first tenth
+//! of the trial at which, for at least one context of that kind, every policy expects more reward of another action than of the
+//! best one; of several such contexts, the one with the largest minimum difference over the policies. On other problems it is the
+//! context of round 0.
 //!
 //! OUT/explore then holds `1-single` and `2-many` as SVG, `summary.txt`, `explore.json` (what was looked at), and two tables:
 //!
@@ -49,47 +49,47 @@ use draws::{Ending, Look, Seen, Spread};
 use subject::{FirstMistakes, Kind, best_action};
 use watched::{Purpose, Watched};
 
-/// What to look at, and where to write it.
+/// The settings of an exploration.
 #[derive(Clone)]
 pub struct Exploration {
-    /// The command line that it came from, for the record.
+    /// The command line, for the record.
     pub command: Vec<String>,
     /// The problem.
     pub problem: Loaded,
-    /// Where the policies come from.
+    /// The registry of the policies.
     pub registry: Registry,
-    /// The policies, which must expect rewards. At least one, none twice.
+    /// The policies, which must have reward models. At least one, no duplicates.
     pub policies: Vec<PolicySpec>,
-    /// Where all chance comes from.
+    /// The random seed.
     pub seed: Seed,
     /// The number of the trial, from 0.
     pub trial: usize,
     /// T, its steps. Must be at least 1.
     pub steps: usize,
-    /// Steps from one look to the next. Must be at least 1.
+    /// Steps between looks. Must be at least 1.
     pub every: usize,
-    /// S, draws for the followed context at each look. Must be at least 1.
+    /// S, posterior samples for the followed context at each look. Must be at least 1.
     pub draws: usize,
-    /// The round whose context is followed; `None` looks for one, as the module says.
+    /// The round whose context is followed; `None` for the default context.
     pub context: Option<usize>,
     /// How many threads play trials. Must be at least 1.
     pub jobs: usize,
-    /// The folder in whose folder `explore` everything is written.
+    /// The folder in which `explore/` is written.
     pub out: PathBuf,
 }
 
-/// What an exploration left behind.
+/// The result of an exploration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
     /// The folder of the files.
     pub folder: PathBuf,
-    /// What was found, in numbers.
+    /// The summary as text.
     pub summary: String,
 }
 
-/// Contexts must be misjudged within this part of the trial for that to be at first.
+/// The part of the trial that counts as its beginning.
 const EARLY_PART: usize = 10;
-/// At the end, so many contexts are drawn for one by one, and so many times each.
+/// At the end, this many contexts are sampled individually, this many times each.
 const WITHIN_CONTEXTS: usize = 200;
 const WITHIN_DRAWS: usize = 400;
 /// Contexts that are drawn for in one call, so that intermediate numbers stay few.
@@ -119,7 +119,7 @@ struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    /// One line that says what was looked at.
+    /// One line that identifies the exploration.
     fn identity(&self) -> String {
         let Exploration { trial, seed, steps, every, .. } = self.exploration;
         format!(
@@ -131,10 +131,10 @@ impl Findings<'_> {
 }
 
 impl Exploration {
-    /// Plays the trial with every policy, looks, and writes what was seen.
+    /// Plays the trial with every policy, samples from the posteriors, and writes the results.
     ///
-    /// **Blocks** until all is done; fails with an error of which [`Error::is_interrupted`] holds once `stop` is set, and then has written nothing.
-    /// An exploration of the same is replaced; any other in the folder is left alone, with an error.
+    /// **Blocks** until it is complete. Once `stop` is set it fails with an error for which [`Error::is_interrupted`] holds, and
+    /// writes nothing. Overwrites the same exploration; a different one in the folder is an error.
     pub fn run(&self, progress: &dyn Progress, stop: &AtomicBool) -> Result<Explored, Error> {
         self.check()?;
         let asked = record::ExploreFile::asked(self)?;
@@ -202,7 +202,7 @@ impl Exploration {
         }
     }
 
-    /// Fails where the exploration makes no sense. Plays and writes nothing; [`Exploration::run`] asks it too.
+    /// Fails if the exploration is invalid. Plays and writes nothing; [`Exploration::run`] calls it too.
     pub fn check(&self) -> Result<(), Error> {
         self.experiment().check()?;
         let invalid = |problem: String| Err(ErrorKind::InvalidExperiment { problem }.into());
@@ -212,11 +212,11 @@ impl Exploration {
             }
         }
         if self.policies.is_empty() {
-            return invalid("there is no policy to look into; name one with --policies".to_owned());
+            return invalid("there is no policy to explore; name one with --policies".to_owned());
         }
         if let Some(context) = self.context.filter(|context| *context >= self.steps) {
             return invalid(format!(
-                "there is no context {context}: contexts are called by their round in the trial, from 0 to {}",
+                "there is no context {context}: a context is named by its round in the trial, from 0 to {}",
                 self.steps - 1
             ));
         }
@@ -224,11 +224,11 @@ impl Exploration {
             if self.policies[..place].contains(spec) {
                 return invalid(format!("the policy `{spec}` is named twice"));
             }
-            // Whether it expects rewards at all.
+            // Whether it has a reward model.
             let failed = |cause| Error::from(ErrorKind::PolicyFailed { round: 0, cause });
             match self.build(spec).map_err(failed)?.sample_rewards(0, &[]) {
                 Err(cause) if cause.is_no_rewards() => {
-                    return invalid(format!("{cause}; leave it out of --policies"));
+                    return invalid(format!("{cause}; remove it from --policies"));
                 }
                 tried => tried.map_err(failed)?,
             };
@@ -240,7 +240,7 @@ impl Exploration {
             .saturating_mul(self.policies.len());
         if numbers > MAX_NUMBERS {
             return invalid(format!(
-                "up to {numbers} rewards would be drawn and kept, expected at most {MAX_NUMBERS}; look less often \
+                "up to {numbers} rewards would be sampled and stored, expected at most {MAX_NUMBERS}; sample less often \
                  (--every), or ask for fewer --draws or --policies"
             ));
         }

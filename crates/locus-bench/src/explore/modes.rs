@@ -1,12 +1,12 @@
-//! How many humps a sample has.
+//! Counts the modes of a sample.
 //!
-//! The density is estimated with Gaussian kernels, as wide as Silverman's rule of thumb says (0.9 × the smaller of the
-//! standard deviation and the interquartile range ÷ 1.34, × n^(−1/5)) but no narrower than a fiftieth of what lies between
-//! the 1st and the 99th percentile, so that a sharp peak does not make its own tail look ragged. A hump of that density
-//! counts if the valley to the next one goes down to four fifths of the lower of the two or less, and if at least a
-//! twentieth of the sample lies between the valleys around it. It is a *mode* if that valley is three standard errors deep
-//! too. Both counts are told, for neither is the truth: [`humps`] sees too many where a tail is long and ragged, [`modes`]
-//! misses small ones in small samples. The tests say how often.
+//! The density is estimated with Gaussian kernels, as wide as Silverman's rule of thumb says (0.9 × the smaller of the standard
+//! deviation and the interquartile range ÷ 1.34, × n^(−1/5)) but no narrower than a fiftieth of what lies between the 1st and the
+//! 99th percentile, so that a sharp peak does not make its own tail look ragged. A hump of that density counts if the valley to
+//! the next one goes down to four fifths of the lower of the two or less, and if at least a twentieth of the sample lies between
+//! the valleys around it. It is a *mode* if that valley is three standard errors deep too. Both counts are reported, because
+//! neither is exact: [`humps`] counts too many in a long, ragged tail, [`modes`] misses small ones in small samples. The tests
+//! measure how often.
 
 use crate::summary::quantile;
 
@@ -31,12 +31,12 @@ pub(super) struct Mode {
     pub share: f64,
 }
 
-/// The modes of a sample of finite numbers, from the lowest place up; none of an empty one. What it finds is seldom chance.
+/// The modes of a sample of finite numbers, from the lowest place up; none of an empty one. It has few false positives.
 pub(super) fn modes(sample: &[f64]) -> Vec<Mode> {
     find(sample, STANDARD_ERRORS)
 }
 
-/// The same without asking whether chance made the valleys. It misses little.
+/// Like [`modes`], without the significance test of the valleys: fewer false negatives.
 pub(super) fn humps(sample: &[f64]) -> Vec<Mode> {
     find(sample, 0.0)
 }

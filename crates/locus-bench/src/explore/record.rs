@@ -1,4 +1,4 @@
-//! What an exploration leaves in OUT/explore: pictures, tables, words, and what it was.
+//! The files of an exploration in OUT/explore: figures, tables, summary and settings.
 
 use std::fs;
 use std::io;
@@ -36,9 +36,9 @@ pub(super) struct ExploreFile {
     every: usize,
     /// Draws for the followed context at each look.
     draws: usize,
-    /// The round whose context was asked for; nothing where one was looked for.
+    /// The round of the requested context; absent if it was found by default.
     context: Option<usize>,
-    /// What came of it.
+    /// The findings.
     found: Option<Found>,
     /// Seed, steps, data, policies, versions, machine and command, as a run records them.
     run: RunFile,
@@ -69,14 +69,14 @@ struct FoundOfPolicy {
 }
 
 impl ExploreFile {
-    /// What is asked for, before anything is found.
+    /// The settings, before there are findings.
     pub(super) fn asked(exploration: &Exploration) -> Result<Self, Error> {
         let Exploration { trial, every, draws, context, .. } = *exploration;
         let run = exploration.experiment().describe(&exploration.policies)?;
         Ok(Self { format: FORMAT, trial, every, draws, context, found: None, run })
     }
 
-    /// Fails where the folder holds another exploration, or trials of another seed, other steps or other data, or with propensities.
+    /// Fails if the folder holds a different exploration, or trials with another seed, number of steps or data, or with propensities.
     pub(super) fn check_folder(&self, out: &Path, registry: &Registry) -> Result<(), Error> {
         if let Some(run) = read_run(out)? {
             if run.propensities {
@@ -114,7 +114,7 @@ impl ExploreFile {
             ("trial", self.trial.to_string()),
             ("every", self.every.to_string()),
             ("draws", self.draws.to_string()),
-            ("context", self.context.map_or("of its own choice".to_owned(), |context| context.to_string())),
+            ("context", self.context.map_or("chosen by default".to_owned(), |context| context.to_string())),
         ]
     }
 }
@@ -244,7 +244,7 @@ fn histograms(findings: &Findings<'_>) -> Vec<u8> {
     table.finish()
 }
 
-/// Six digits: draws are chance, and files are to stay small.
+/// Six digits: draws are random, and files should stay small.
 fn digits(number: f64) -> String {
     match number.is_finite() {
         true => {

@@ -1,8 +1,8 @@
-//! Which contexts are looked at: one that is followed, and all that are of its kind.
+//! The contexts of an exploration: the followed one, and all of its kind.
 //!
-//! Contexts are those of the trial, called by the round in which they come first. Two are of one kind if the same action
-//! is best for them. The best action of a round is the one whose reward lies nearest to what its regret is measured
-//! against; where rewards are noisy and regret is measured against an expectation (Financial), that is a good guess.
+//! Contexts are those of the trial, named by the round in which they first occur. Two are of one kind if they have the same best
+//! action. The best action of a round is the one whose reward is closest to the reward that regret is measured against; with
+//! noisy rewards and an expected best reward (Financial), that is a good guess.
 
 use std::collections::HashSet;
 
@@ -68,7 +68,7 @@ pub(super) fn best_action(round: &Round<'_>) -> usize {
     (0..round.rewards.len()).min_by(|&one, &other| distance(one).total_cmp(&distance(other))).unwrap_or(0)
 }
 
-/// What all policies misjudged at first.
+/// The contexts that all policies misjudged at first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FirstMistakes {
     /// After how many steps; 0 where there was no such moment.

@@ -1,4 +1,4 @@
-//! What was found, in numbers and words: the end of `locus explore`, and `summary.txt`.
+//! The summary that `locus explore` prints and writes to `summary.txt`.
 
 use super::Findings;
 use super::draws::{Look, Seen, Spread, View};
@@ -17,7 +17,7 @@ pub(super) fn render(findings: &Findings<'_>) -> String {
     if let Some(clearest) = first.clearest {
         let is_clearest = kind.rounds[clearest] == *followed;
         text.push_str(&format!(
-            "{}\nat first: after step {} every policy expected more of another action for {} of the {n_contexts} \
+            "{}\nat first: after step {} every policy expected more reward of another action for {} of the {n_contexts} \
              contexts of this kind",
             if is_clearest { ", the one that all policies first misjudged the most" } else { "" },
             first.step,
@@ -35,20 +35,20 @@ pub(super) fn render(findings: &Findings<'_>) -> String {
     ));
     let n_within = seen[0].ending.within.len() / findings.n_actions.max(1);
     text.push_str(&format!(
-        "\none by one after step {steps}, {} of these contexts with {} draws each\n{}",
+        "\nsingle contexts after step {steps}: {} of these contexts with {} draws each\n{}",
         n_within,
         super::WITHIN_DRAWS,
         aligned(&within(findings))
     ));
     text.push_str(&format!(
-        "\nmisjudged: more expected of another action than of {best}, by the means of {JUDGING_DRAWS} draws\n{}",
+        "\nmisjudged contexts: the mean of {JUDGING_DRAWS} draws is higher for another action than for {best}\n{}",
         aligned(&misjudged(findings))
     ));
     text.push_str(
-        "\nchosen: the part of the draws in which the action is the highest. humps: of the density, with a valley of a fifth\n\
+        "\nchosen: the share of draws in which the action is the highest. humps: of the density, with a valley of a fifth\n\
          between them and a twentieth of the draws each; modes: those whose valley is also three standard errors deep. Modes\n\
-         miss small humps, humps count ragged tails, so both are told: \"0 to 7 of 101\". Several over all contexts but\n\
-         one within each are contexts that differ, not a posterior of several modes.\n",
+         miss small humps, and humps count ragged tails, so both are shown: \"0 to 7 of 101\". Several over all contexts but\n\
+         one within each means that contexts differ, not that a posterior has several modes.\n",
     );
     text
 }

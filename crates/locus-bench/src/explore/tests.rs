@@ -117,7 +117,7 @@ fn looking_changes_nothing() {
         let mut alone = spec.build(BERRIES, id.policy_seed(Seed::new(0))).unwrap();
         let result = run_trial(&sequence, &mut *alone, &mut (), &stop).unwrap();
         assert_eq!((seen.result.actions, seen.result.regrets), (result.actions, result.regrets));
-        // Actions may be the same by chance; what was learned is the same to the bit.
+        // Equal actions could be a coincidence; the saved bytes must be equal too.
         let look = |step: usize, decider: &dyn Choose| -> Result<(), locus::Error> {
             kind.margins(decider, step).map(|_| ())
         };
@@ -247,11 +247,14 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         (Exploration { draws: 0, ..good() }, "`draws` is 0, expected at least 1"),
         (Exploration { every: 0, ..good() }, "`every` is 0, expected at least 1"),
         (Exploration { steps: 0, ..good() }, "`steps` is 0, expected at least 1"),
-        (Exploration { context: Some(200), ..good() }, "no context 200: contexts are called by their round"),
-        (Exploration { draws: 10_000_000, ..good() }, "expected at most 50000000; look less often (--every)"),
-        (named(&[]), "there is no policy to look into"),
+        (Exploration { context: Some(200), ..good() }, "no context 200: a context is named by its round"),
+        (
+            Exploration { draws: 10_000_000, ..good() },
+            "expected at most 50000000; sample less often (--every)",
+        ),
+        (named(&[]), "there is no policy to explore"),
         (named(&["lin-full-post", "lin-full-post"]), "`lin-full-post` is named twice"),
-        (named(&["uniform"]), "`uniform` has no reward model to sample from; leave it out of --policies"),
+        (named(&["uniform"]), "`uniform` has no reward model to sample from; remove it from --policies"),
     ];
     for (exploration, expected) in cases {
         let message = run(&exploration).unwrap_err().to_string();
@@ -263,12 +266,12 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
 #[test]
 fn nothing_misjudged_is_an_error_that_says_what_to_do() {
     let out = tempfile::tempdir().unwrap();
-    // Long before the first look, so much was seen that nothing is misjudged any more.
+    // By the only look, the policies have learned so much that they misjudge nothing.
     let exploration = Exploration { steps: 2000, every: 2000, ..berries(&out.path().join("out")) };
     let error = run(&exploration).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NothingMisjudged { .. }), "{error}");
     let message = error.to_string();
-    for part in ["no context for which Leave is best", "first 2000 steps", "--context", "from 0 to 1999"] {
+    for part in ["no context with the best action Leave", "first 2000 steps", "--context", "from 0 to 1999"] {
         assert!(message.contains(part), "{message}");
     }
     assert!(!out.path().join("out").exists());
@@ -285,10 +288,10 @@ fn a_folder_holds_one_exploration() {
     run(&berries(out)).unwrap();
     assert!(files(out) == before);
     let others = [
-        (Exploration { draws: 51, ..berries(out) }, "an exploration with draws 50, but 51 was asked for"),
+        (Exploration { draws: 51, ..berries(out) }, "an exploration with draws 50, but 51 was requested"),
         (Exploration { every: 10, ..berries(out) }, "with every 20, but 10"),
         (Exploration { trial: 2, ..berries(out) }, "with trial 1, but 2"),
-        (Exploration { context: Some(1), ..berries(out) }, "with context of its own choice, but 1"),
+        (Exploration { context: Some(1), ..berries(out) }, "with context chosen by default, but 1"),
         (exploration(Arc::new(Berries), &["lin-full-post"], out), "with policies lin-full-post, lu-gauss["),
         (Exploration { steps: 100, ..berries(out) }, "with steps 200, but 100"),
         (Exploration { seed: Seed::new(9), ..berries(out) }, "with seed 0, but 9"),
@@ -312,7 +315,7 @@ fn a_run_of_another_seed_does_not_share_its_folder() {
     let experiment = berries(out.path()).experiment();
     experiment.run(&(), &AtomicBool::new(false)).unwrap();
     let error = run(&Exploration { seed: Seed::new(3), ..berries(out.path()) }).unwrap_err().to_string();
-    assert!(error.contains("holds trials with seed 0, but 3 was asked for"), "{error}");
+    assert!(error.contains("holds trials with seed 0, but 3 was requested"), "{error}");
     run(&berries(out.path())).unwrap();
 }
 
@@ -324,7 +327,7 @@ fn an_interrupted_exploration_writes_nothing() {
     assert!(!out.path().join("out").exists());
 }
 
-/// A policy that breaks down names itself, and ends the others.
+/// A numerical error names its policy, and ends the others.
 #[test]
 fn a_policy_that_fails_is_named() {
     let out = tempfile::tempdir().unwrap();

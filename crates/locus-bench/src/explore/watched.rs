@@ -1,8 +1,7 @@
-//! A policy that is looked into while it plays.
+//! A policy that is sampled from while it plays.
 //!
-//! It stands in the policy's place and passes every call on, so the loop of a trial stays the one that the benchmark
-//! runs. Looking changes nothing in what the policy does: it draws from streams of its own
-//! ([`Choose::sample_rewards`]).
+//! It wraps the policy and forwards every call, so the loop of a trial is that of the benchmark. Sampling does not change what
+//! the policy does: it uses separate random streams ([`Choose::sample_rewards`]).
 
 use std::sync::Arc;
 
@@ -104,7 +103,7 @@ impl Policy for Watched<'_> {
     }
 }
 
-/// What draws are for. Each purpose has streams of its own, so that what is shown was not chosen by its own numbers.
+/// The purpose of draws. Each purpose has its own random streams, so that the shown draws are independent of those that chose the context.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// To be shown.

@@ -1,4 +1,4 @@
-//! Labelled rows as a bandit: the actions are the classes, and naming the right one pays 1.
+//! Classification as a bandit: the actions are the classes, and the right one pays 1.
 //!
 //! Rows are drawn without replacement. Category columns become one indicator per category of the whole file,
 //! so the width is the same in every trial; then every column is standardized over the rows of the trial.
@@ -23,7 +23,7 @@ const MAX_CATEGORIES: usize = 1000;
 /// More happens when a column of measurements is taken for the label.
 const MAX_CLASSES: usize = 10_000;
 
-/// A table whose label is to be guessed.
+/// A table with a label to predict.
 #[derive(Debug)]
 pub(super) struct Classification {
     name: String,
@@ -50,14 +50,14 @@ impl Classification {
         }
         if let Some(feature) = features.iter().find(|feature| width(feature) > MAX_CATEGORIES) {
             return Err(invalid(format!(
-                "the text column `{}` has {} different values, expected at most {MAX_CATEGORIES}; leave the column out with --ignore, or bucket its values",
+                "the text column `{}` has {} different values, expected at most {MAX_CATEGORIES}; ignore the column with --ignore, or bucket its values",
                 feature.name,
                 width(feature)
             )));
         }
         if n_features > MAX_FEATURES {
             return Err(invalid(format!(
-                "its {} columns make {n_features} features, expected at most {MAX_FEATURES} (a text column makes one for each of its values); leave columns out with --ignore, or bucket values",
+                "its {} columns make {n_features} features, expected at most {MAX_FEATURES} (a text column makes one for each of its values); ignore columns with --ignore, or bucket values",
                 features.len()
             )));
         }
@@ -130,7 +130,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// Narrows only here: in a column of times, all that tells one from another may lie beyond the digits of `f32`.
+    /// Converts to f32 only here: times may differ only in digits that `f32` does not have.
     fn apply(self, number: f64) -> f32 {
         if self.is_constant { 0.0 } else { ((number - self.mean) / self.std) as f32 }
     }
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(problem(&ids(1000), &kinds).unwrap().shape().n_features, 1000);
         assert_eq!(
             problem(&ids(1001), &kinds).unwrap_err().to_string(),
-            "t.csv: the text column `column 1` has 1001 different values, expected at most 1000; leave the column out with \
+            "t.csv: the text column `column 1` has 1001 different values, expected at most 1000; ignore the column with \
              --ignore, or bucket its values"
         );
         // Eleven columns, each narrow enough, and then numbers alone.

@@ -1,5 +1,5 @@
-//! Financial: eight portfolios of 21 stocks. The contexts are a day's price changes, as they are; what the
-//! portfolios hold is drawn anew for every trial.
+//! Financial: eight portfolios of 21 stocks. The contexts are a day's price changes, as they are; every trial draws new
+//! portfolios.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Jester: having read a user's opinion of 32 jokes, choose which of 8 others to tell. The reward is the
-//! user's rating, from −10 to 10; which jokes are which is drawn anew for every trial.
+//! Jester: having read a user's opinion of 32 jokes, choose which of 8 others to tell. The reward is the user's rating, from −10
+//! to 10; every trial draws which jokes these are.
 
 use std::sync::Arc;
 

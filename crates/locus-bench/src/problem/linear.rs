@@ -1,7 +1,8 @@
 //! Rewards that are linear in the context, or the absolute value of a linear function, plus noise.
 //!
-//! `linear` and `sparse-linear` suit linear policies; in `folded` no linear function of the context says anything about an arm, so policies need
-//! a nonlinear reward model. All three generate their contexts; `financial` takes its contexts from a file and its arms from here.
+//! `linear` and `sparse-linear` suit linear policies; in `folded` no linear function of the context predicts the reward of an
+//! arm, so policies need a nonlinear reward model. All three generate their contexts; `financial` takes its contexts from a file
+//! and its arms from here.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
     id: "sparse-linear",
     shape: Shape::new(10, 7),
     rows: None,
-    rewards: "as linear, with 3 coefficients per arm that are not zero; noise sd 0.01 to 0.07",
+    rewards: "as linear, with 3 nonzero coefficients per arm; noise sd 0.01 to 0.07",
     origin: Origin::Generated(|| Arc::new(Linear { info: &SPARSE_INFO, n_nonzero: 3, is_folded: false })),
 };
 
@@ -31,7 +32,7 @@ pub(super) const FOLDED_INFO: ProblemInfo = ProblemInfo {
     id: "folded",
     shape: Shape::new(5, 4),
     rows: None,
-    rewards: "the absolute value of a linear function of a Gaussian context, a new unit vector per arm and trial; noise sd 0.01 to 0.04",
+    rewards: "absolute value of a linear function, otherwise as linear; noise sd 0.01 to 0.04",
     origin: Origin::Generated(|| Arc::new(Linear { info: &FOLDED_INFO, n_nonzero: 5, is_folded: true })),
 };
 

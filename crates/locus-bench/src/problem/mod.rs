@@ -1,12 +1,11 @@
-//! What policies are tried on.
+//! The problems on which policies are compared.
 //!
-//! A [`Problem`] is loaded once per run and shared by all trials; it deals out a [`Sequence`] for each trial,
-//! in which every reward of every action is known in hindsight. Twelve are built in ([`INFOS`] lists them),
-//! eight of which need a data file; [`load_csv`] and [`load_npz`] make a problem of anybody's own data.
+//! A [`Problem`] is loaded once per run and shared by all trials; it generates a [`Sequence`] for each trial, in which the
+//! rewards of all actions are known. Twelve are built in ([`INFOS`] lists them), eight of which need a data file; [`load_csv`]
+//! and [`load_npz`] create a problem from the user's own data.
 //!
-//! A trial's chance comes in streams of the trial's seed, one per purpose: `rows` (which rows of a file),
-//! `columns` (which of them are rewards), `contexts` (generated ones), `model` (hidden coefficients) and
-//! `rewards` (noise and luck).
+//! The random streams of a trial are derived from its seed, one per purpose: `rows` (which rows of a file), `columns` (which of
+//! them are rewards), `contexts` (generated ones), `model` (hidden coefficients) and `rewards` (noise).
 
 mod registry;
 mod sequence;
@@ -49,13 +48,14 @@ pub trait Problem: Send + Sync {
         format!("action {action}")
     }
 
-    /// The best action of contexts whose rewards deceive: now and then another action pays more for them, though on
-    /// average it pays less. `None` where there are no such contexts; `locus explore` follows one where there are.
+    /// The best action of contexts with deceptive rewards, for which another action sometimes pays more but on average pays less.
+    ///
+    /// `None` if there are no such contexts; by default `locus explore` follows one of them.
     fn deceptive_best_action(&self) -> Option<usize> {
         None
     }
 
-    /// The most steps that a trial can have; `None` where rounds are generated or drawn with replacement.
+    /// The largest number of steps of a trial; `None` if rounds are generated or drawn with replacement.
     fn max_steps(&self) -> Option<usize>;
 
     /// The rounds of the trial with this seed: the same seed and number of steps give the same rounds.
@@ -65,7 +65,7 @@ pub trait Problem: Send + Sync {
     fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error>;
 }
 
-/// Fails unless `problem` can have a trial of so many steps.
+/// Fails unless `problem` can have a trial of `steps` steps.
 fn check_steps(problem: &dyn Problem, steps: usize) -> Result<(), Error> {
     let name = || problem.name().to_owned();
     if steps == 0 {

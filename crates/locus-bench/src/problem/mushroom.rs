@@ -1,7 +1,7 @@
-//! Mushroom: eat or not? A poisonous one is worth +5 or −35, and only eating it tells.
+//! Mushroom: eat or not? A poisonous one pays +5 or −35, and its reward is observed only by eating.
 //!
-//! Action 0 is not to eat, action 1 to eat. Rows are drawn with replacement; contexts are the 0/1 indicators
-//! of the 22 attributes, as they are. `?` in the column stalk-root is a category of its own.
+//! Action 0 is not to eat, action 1 to eat. Rows are drawn with replacement; contexts are the 0/1 indicators of the 22
+//! attributes, as they are. `?` in the column stalk-root is a separate category.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl Problem for Mushroom {
         for _ in 0..steps {
             let row = rows.below(self.n_rows);
             encode(&self.features, row, &mut context, |number| number as f32);
-            // Luck is drawn for every row, so that what a meal does depends on its step alone.
+            // The random outcome is drawn for every row, so that it depends on the step alone.
             let is_lucky = luck.uniform() < 0.5;
             if self.label.code(row) == POISONOUS {
                 // On average the meal is worth -15, so the best is not to eat.
@@ -122,7 +122,7 @@ mod tests {
                 odd => panic!("{odd:?}"),
             }
         }
-        // 3000 ± 45 edible, 1500 ± 35 of each other kind; five deviations by chance once in a million seeds.
+        // 3000 ± 45 edible, 1500 ± 35 of each other kind; five standard deviations occur once in a million seeds.
         for (count, expected) in counts.as_flattened().iter().zip([1500, 1500, 3000, 0, 1500, 1500]) {
             assert!((count - expected).abs() < 225, "{counts:?}");
         }

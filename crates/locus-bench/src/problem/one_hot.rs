@@ -1,4 +1,4 @@
-//! Rows of a table as contexts: numbers as they are, a category as 1 among zeros.
+//! Rows of a table as contexts: numbers unchanged, categories one-hot encoded.
 //!
 //! The categories are those of the whole file, in their sorted order, so the width never changes.
 

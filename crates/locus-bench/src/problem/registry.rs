@@ -1,4 +1,4 @@
-//! The problems there are, by name, and how one is loaded.
+//! The built-in problems by name, and how to load them.
 //!
 //! Adding a problem takes its own file and one line in [`INFOS`].
 
@@ -12,28 +12,28 @@ use crate::Error;
 use crate::data::{DataFile, Fingerprint, catalog};
 use crate::error::ErrorKind;
 
-/// What is known about a problem before it is loaded.
+/// Description of a problem before it is loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct ProblemInfo {
     /// Its name in commands, records and tables.
     pub id: &'static str,
     /// Width of the contexts and number of actions, with the benchmark's own file.
     pub shape: Shape,
-    /// Rows that a trial can draw from; `None` where rounds are generated.
+    /// Rows that a trial can draw from; `None` if rounds are generated.
     pub rows: Option<usize>,
     /// What the rewards are, in one line.
     pub rewards: &'static str,
     pub(super) origin: Origin,
 }
 
-/// Where a problem's rounds come from.
+/// The source of a problem's rounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin {
     Generated(fn() -> Arc<dyn Problem>),
     File { name: &'static str, read: fn(&mut DataFile) -> Result<FromFile, Error> },
 }
 
-/// A problem that was read from a file, and what is worth saying about that.
+/// A problem read from a file, and warnings.
 pub(super) struct FromFile {
     pub(super) problem: Arc<dyn Problem>,
     pub(super) notes: Vec<String>,
@@ -76,27 +76,27 @@ pub fn info(name: &str) -> Result<&'static ProblemInfo, Error> {
     })
 }
 
-/// A problem, ready for trials, and what it was made from.
+/// A loaded problem and its files.
 #[derive(Clone)]
 pub struct Loaded {
     /// The problem.
     pub problem: Arc<dyn Problem>,
     /// The files that were read.
     pub files: Vec<FileUsed>,
-    /// What whoever runs the benchmark should be told: rows dropped, an unknown checksum.
+    /// Warnings for the user: dropped rows, a checksum that does not match.
     pub notes: Vec<String>,
     /// How the columns of the user's own table are used; `None` for all other problems.
     pub schema: Option<Schema>,
 }
 
-/// A file that a problem was made from.
+/// A file that a problem was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileUsed {
     /// Its name without the folder; of a benchmark's file, the uncompressed one.
     pub name: String,
     /// SHA-256 of the uncompressed bytes.
     pub sha256: String,
-    /// Whether it is the known checksum; `None` where none is known.
+    /// Whether it matches the known checksum; `None` if none is known.
     pub known: Option<bool>,
 }
 
@@ -110,7 +110,7 @@ impl std::fmt::Debug for Loaded {
     }
 }
 
-/// Whether [`load`] would find the file that the problem needs; true where it needs none.
+/// Whether [`load`] would find the file that the problem needs; true if it needs none.
 pub fn is_available(name: &str, data_dir: Option<&Path>) -> Result<bool, Error> {
     let Some(file) = info(name)?.file() else { return Ok(true) };
     Ok(data_dir.is_some_and(|folder| DataFile::find(folder, file).is_ok()))
@@ -134,7 +134,7 @@ pub fn load(name: &str, data_dir: Option<&Path>) -> Result<Loaded, Error> {
     let known = catalog::find(file_name).and_then(|entry| entry.sha256).map(|known| known == sha256);
     if known == Some(false) {
         notes.push(format!(
-            "{label}: the checksum is not the known one; results may differ from published ones"
+            "{label}: the checksum does not match the known one; results may differ from published ones"
         ));
     }
     Ok(Loaded {
@@ -211,9 +211,6 @@ mod tests {
         assert!(loaded.notes[0].contains("shuttle.trn: the checksum"), "{:?}", loaded.notes);
         assert_eq!(loaded.problem.max_steps(), Some(2));
         let message = loaded.problem.sequence(3, Seed::new(1)).unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "problem `statlog` has 2 rows, but 3 steps were asked for; ask for at most 2 steps"
-        );
+        assert_eq!(message, "problem `statlog` has 2 rows, fewer than the 3 steps; use at most 2 steps");
     }
 }

@@ -11,20 +11,20 @@ pub struct Sequence {
     shape: Shape,
     /// [T, C]
     contexts: Vec<f32>,
-    /// [T, A], realised.
+    /// [T, A], realized.
     rewards: Vec<f64>,
-    /// `[T]`, what the regret of a step is measured against.
+    /// `[T]`, the reward that the regret of a step is measured against.
     best_rewards: Vec<f64>,
 }
 
 /// One round of a [`Sequence`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round<'a> {
-    /// What the policy sees.
+    /// The context that the policy sees.
     pub context: &'a [f32],
-    /// The realised reward of every action; the policy sees that of its choice.
+    /// The realized reward of every action; the policy sees that of its choice.
     pub rewards: &'a [f64],
-    /// What the regret of this step is measured against.
+    /// The reward that the regret of this step is measured against.
     pub best_reward: f64,
 }
 

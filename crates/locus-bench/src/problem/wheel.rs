@@ -1,4 +1,4 @@
-//! Wheel: most of the unit disc pays little whatever one does; near its rim one arm in four pays 50.
+//! Wheel: in most of the unit disc all arms pay little; near its rim one arm of four pays 50.
 //!
 //! Riquelme, Tucker and Snoek made it to need exploration: the rim, outside radius δ = 0.95, is a tenth of the
 //! disc, and a policy that settles for arm 4 never learns of it.

@@ -1,4 +1,4 @@
-//! Where the arrays of a trial lie.
+//! The paths of a trial's arrays.
 //!
 //! The names are made of problem, policy and trial, as readable as a file system allows. In problem and policy
 //! everything but lower-case letters, digits and `_ = @ + -` becomes `_` (capitals stay, yet some disks do not
@@ -54,7 +54,7 @@ fn write_array<T: Element>(path: &Path, values: &[T]) -> Result<(), Error> {
 
 const MAX_LETTERS: usize = 60;
 
-/// The name as a part of a file's name, as readable as the module's words say; different names stay different.
+/// A readable form of the name for file names; different names stay different. See the module.
 pub fn safe_name(name: &str) -> String {
     let is_safe = |letter: char| letter.is_ascii_alphanumeric() || "_=@+-".contains(letter);
     let safe: String =

@@ -1,4 +1,4 @@
-//! OUT, locked: one process may write, and every write leaves the folder whole.
+//! The locked folder of a run: one process may write, and every write leaves the folder consistent.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ struct Rows {
 }
 
 impl Folder {
-    /// Creates the folder where it does not exist, and locks it. Does not wait.
+    /// Creates the folder if it does not exist, and locks it. Does not wait.
     pub(crate) fn lock(out: &Path) -> Result<Self, Error> {
         create_folder(out)?;
         let path = out.join(LOCK_FILE);
@@ -178,7 +178,7 @@ mod tests {
         );
     }
 
-    /// /dev/full takes no byte, as a full disk.
+    /// /dev/full rejects every byte, like a full disk.
     #[cfg(target_os = "linux")]
     #[test]
     fn after_a_full_disk_no_row_is_taken() {

@@ -1,21 +1,21 @@
-//! What a run leaves behind: one folder, OUT, that can be read, resumed and added to.
+//! The records of a run: one folder, OUT, that can be read, resumed and extended.
 //!
 //! ```text
 //! OUT/run.json          what was run: seed, steps, propensities, data checksums, settings, versions, machines
 //! OUT/trials.csv        one row for each finished trial (RFC 4180), written when it ends
 //! OUT/curves/*.npy      two arrays for each trial that did not fail, one number for each step:
 //!                       PROBLEM.POLICY.TRIAL.regret.npy (f64) and PROBLEM.POLICY.TRIAL.action.npy (u32)
-//! OUT/summary.md        the tables, made anew at the end of every run
-//! OUT/report.html       the page, and OUT/figures/ its pictures, made anew at the end of every run that is not interrupted
-//! OUT/explore/          what `locus explore` saw of posteriors, where somebody asked for it; the page shows it
+//! OUT/summary.md        the tables, rewritten at the end of every run
+//! OUT/report.html       the report, with its figures in OUT/figures/, rewritten at the end of every run that is not interrupted
+//! OUT/explore/          the results of `locus explore`, if it ran in this folder; the report shows them
 //! OUT/.lock             held by the process that writes
 //! ```
 //!
-//! The order of writing is what makes a run safe to kill: a trial's curves are complete before its row is
-//! appended, and the row is one write, so at worst the last line is torn; it is then ignored, and rewritten
-//! when the run goes on. Whole files are written beside their place and renamed.
+//! A run is safe to kill because of the order of writing: a trial's curves are complete before its row is appended, and the row
+//! is one write, so at worst the last line is torn; it is then ignored, and rewritten when the run resumes. Whole files are
+//! written under temporary names and renamed.
 //!
-//! Summaries read [`read_trials`] alone: they need neither policies nor problems.
+//! Summaries need only [`read_trials`], neither policies nor problems.
 
 mod curves;
 mod folder;
@@ -46,7 +46,7 @@ const LOCK_FILE: &str = ".lock";
 pub const CURVES_FOLDER: &str = "curves";
 /// The tables, within OUT.
 pub const SUMMARY_FILE: &str = "summary.md";
-/// Follows the name of a policy whose decisions asked for their propensities, where it is compared with policies whose decisions did not.
+/// Suffix of a policy that ran with propensities, where it is compared with policies that ran without.
 pub const WITH_PROPENSITIES: &str = " (propensities)";
 /// The version that is written into every record.
 pub const VERSION: &str = locus::BUILD;

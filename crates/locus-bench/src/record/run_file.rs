@@ -1,9 +1,9 @@
-//! `run.json`: what was run in a folder, and what may be added to it.
+//! `run.json`: what was run in a folder, and whether more trials can be added.
 //!
-//! The trials of a folder are compared with each other, so they must be of one seed, one number of steps and the
-//! same data, and all with propensities or all without. Files are told by their checksums, and what was made of
-//! them (a label column, say) by that of the first trial's rounds. The types here are the file's own; a change that
-//! older readers would misunderstand raises [`FORMAT`].
+//! The trials of a folder are compared with each other, so they must be of one seed, one number of steps and the same data, and
+//! all with propensities or all without. Files are identified by their checksums, and how they were read (for example the label
+//! column) by the checksum of the first trial's rounds. The types here are the file's own; an incompatible change increments
+//! [`FORMAT`].
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ const FORMAT: u32 = 2;
 /// The format of all other trials, so that older versions can read them.
 const FORMAT_WITHOUT_PROPENSITIES: u32 = 1;
 
-/// Everything that `run.json` says.
+/// The contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunFile {
     /// The format of this file.
@@ -33,12 +33,12 @@ pub struct RunFile {
     pub seed: u64,
     /// T, the number of steps of all trials.
     pub steps: usize,
-    /// Whether the decisions of all trials asked for their propensities; not written where they did not.
+    /// Whether all trials ran with propensities; not written if they did not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub propensities: bool,
-    /// The problems, in the order in which they came.
+    /// The problems, in the order in which they were added.
     pub problems: Vec<ProblemRecord>,
-    /// The policies, in the order in which they came.
+    /// The policies, in the order in which they were added.
     pub policies: Vec<PolicyRecord>,
     /// The runs, with what differed from the one before.
     pub sessions: Vec<Session>,
@@ -71,7 +71,7 @@ pub struct FileRecord {
     pub sha256: String,
 }
 
-/// A policy and what its name stood for.
+/// A policy and its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyRecord {
     /// The canonical form, as in `trials.csv`.
@@ -89,13 +89,13 @@ pub struct Session {
     pub suite: String,
     /// The command line, word by word.
     pub command: Vec<String>,
-    /// The policies that were asked for, in canonical form; earlier versions did not say.
+    /// The requested policies, in canonical form; earlier versions did not record them.
     #[serde(default)]
     pub policies: Vec<String>,
-    /// The problems that were asked for; earlier versions did not say.
+    /// The requested problems; earlier versions did not record them.
     #[serde(default)]
     pub problems: Vec<String>,
-    /// How many trials were asked for.
+    /// The requested number of trials.
     pub trials: usize,
     /// The number of the first of them; earlier versions always began at 0.
     #[serde(default)]
@@ -106,7 +106,7 @@ pub struct Session {
     pub machine: Machine,
 }
 
-/// What the seconds in `trials.csv` were measured on.
+/// The machine on which the seconds in `trials.csv` were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The operating system, e.g. `linux`.
@@ -115,7 +115,7 @@ pub struct Machine {
     pub arch: String,
     /// How many threads can run at once.
     pub cpus: usize,
-    /// The processor's name, where the system tells it.
+    /// The processor's name, if the system reports it.
     pub cpu_model: Option<String>,
 }
 
@@ -161,7 +161,7 @@ impl RunFile {
         Self { format, seed, steps, propensities, problems, policies, sessions }
     }
 
-    /// This file with `asked` added to it, or an error that names what cannot be reconciled.
+    /// Adds `asked` to this file, or fails with the difference that prevents it.
     pub(crate) fn extended(mut self, asked: Self, out: &Path, registry: &Registry) -> Result<Self, Error> {
         let check = |what: &str, recorded: &str, asked: &str, remedy: &str| {
             if recorded == asked {
@@ -176,12 +176,12 @@ impl RunFile {
             })
         };
         let (seed, steps) = (self.seed.to_string(), self.steps.to_string());
-        check("seed", &seed, &asked.seed.to_string(), &format!("go back to --seed {seed}"))?;
-        check("steps", &steps, &asked.steps.to_string(), &format!("go back to --steps {steps}"))?;
+        check("seed", &seed, &asked.seed.to_string(), &format!("use --seed {seed}"))?;
+        check("steps", &steps, &asked.steps.to_string(), &format!("use --steps {steps}"))?;
         let on_off = |is_on: bool| if is_on { "on" } else { "off" };
         let remedy = match self.propensities {
             true => "add --propensities",
-            false => "leave out --propensities (--propensities=false if the suite sets it)",
+            false => "omit --propensities (--propensities=false if the suite sets it)",
         };
         check("propensities", on_off(self.propensities), on_off(asked.propensities), remedy)?;
         for problem in asked.problems {
@@ -190,13 +190,13 @@ impl RunFile {
                 continue;
             };
             let its = |what: &str| format!("`{}` {what}", problem.name);
-            let remedy = "go back to the data of these trials";
+            let remedy = "use the data of these trials";
             check(&its("data of checksum"), &old.checksums(), &problem.checksums(), remedy)?;
             // The files are the same from here on, so something else was made of them.
             let remedy = match problem.files[..] {
-                [] => "go back to the version of locus of these trials",
+                [] => "use the version of locus of these trials",
                 _ => {
-                    "go back to the label, the column options and the version of locus of these trials: the data are the same"
+                    "use the label, the column options and the version of locus of these trials: the data are the same"
                 }
             };
             check(&its("of features × actions"), &old.shape(), &problem.shape(), remedy)?;
@@ -216,7 +216,7 @@ impl RunFile {
             })?;
             if !still_holds {
                 let what = format!("`{}` meaning", policy.policy);
-                let remedy = "spell out the settings of these trials as a policy of its own";
+                let remedy = "write out the settings of these trials in --policies";
                 check(&what, &old.settings, &policy.settings, remedy)?;
             }
         }
@@ -401,12 +401,12 @@ mod tests {
         let cases = [
             (
                 run(2, &[], &[]),
-                "trials with seed 1, but 2 was asked for; choose another folder with --out, or go",
+                "trials with seed 1, but 2 was requested; choose another folder with --out, or use",
             ),
-            (run(1, &[("a", "33")], &[]), "trials with `a` data of checksum 11, but 33 was asked for"),
-            (run(1, &[], &[("x", "x[k=2]")]), "trials with `x` meaning x[k=1], but x[k=2] was asked for"),
-            (wider, "trials with `a` of features × actions 2 × 3, but 7 × 3 was asked for"),
-            (relabelled, "trials with `a` rounds of checksum 00, but ff was asked for"),
+            (run(1, &[("a", "33")], &[]), "trials with `a` data of checksum 11, but 33 was requested"),
+            (run(1, &[], &[("x", "x[k=2]")]), "trials with `x` meaning x[k=1], but x[k=2] was requested"),
+            (wider, "trials with `a` of features × actions 2 × 3, but 7 × 3 was requested"),
+            (relabelled, "trials with `a` rounds of checksum 00, but ff was requested"),
         ];
         for (asked, expected) in cases {
             let message = first

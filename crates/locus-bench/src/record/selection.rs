@@ -1,4 +1,4 @@
-//! Which part of a run is looked at.
+//! The selected part of a run.
 
 use std::collections::HashSet;
 
@@ -10,22 +10,22 @@ use crate::error::ErrorKind;
 use crate::experiment::UNIFORM;
 use crate::trial::TrialId;
 
-/// The policies and problems of a run to look at, as `trials.csv` calls them; all, where none are named.
+/// The selected policies and problems of a run, by their names in `trials.csv`; empty means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// The policies in canonical form. Uniform stays beside them, since regret is measured by its.
+    /// The policies in canonical form. Uniform is always included, because regret is normalized by it.
     pub policies: Vec<String>,
-    /// The problems. Without, those on which any of the policies ran.
+    /// The problems. If empty, those on which any of the policies ran.
     pub problems: Vec<String>,
 }
 
 impl Selection {
-    /// Whether nothing is left out.
+    /// Whether everything is selected.
     pub fn is_all(&self) -> bool {
         self.policies.is_empty() && self.problems.is_empty()
     }
 
-    /// An error where a policy or a problem is named that no row has, or where nothing would be left.
+    /// Fails if no row has a selected policy or problem, or if no row is selected.
     pub fn check<'a>(&self, rows: impl Iterator<Item = &'a TrialRow> + Clone) -> Result<(), Error> {
         let check = |what, named: &[String], name_of: fn(&TrialRow) -> &str| {
             let has_run = |name: &String| rows.clone().any(|row| name_of(row) == name);
@@ -42,7 +42,7 @@ impl Selection {
         if is_empty { Err(ErrorKind::NothingTogether.into()) } else { Ok(()) }
     }
 
-    /// Which of these trials are asked for.
+    /// Which of these trials are selected.
     pub(crate) fn picks<'a>(&self, ids: impl Iterator<Item = &'a TrialId> + Clone) -> Vec<bool> {
         let has_others = self.policies.iter().any(|policy| policy != UNIFORM);
         let with_others: HashSet<&str> = ids
@@ -58,19 +58,19 @@ impl Selection {
         ids.map(is_asked_for).collect()
     }
 
-    /// Leaves the rows that are asked for.
+    /// Keeps the selected rows.
     pub fn retain(&self, rows: &mut Vec<TrialRow>) {
         let mut picked = self.picks(rows.iter().map(|row| &row.id)).into_iter();
         rows.retain(|_| picked.next().unwrap_or_default());
     }
 
-    /// What is shown, where that is not all.
+    /// A sentence about the selection; `None` if everything is shown.
     pub fn words(&self) -> Option<String> {
         let named = [("policies", &self.policies), ("problems", &self.problems)];
         let named = named.iter().filter(|(_, names)| !names.is_empty());
         let parts: Vec<String> =
             named.map(|(what, names)| format!("the {what} {}", names.join(", "))).collect();
-        (!parts.is_empty()).then(|| format!("Of what was run only this is shown: {}.", parts.join("; ")))
+        (!parts.is_empty()).then(|| format!("Only a part of the run is shown: {}.", parts.join("; ")))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The rows of `trials.csv`: reading, checking, and the bytes of one row.
 //!
-//! A row never spans lines (line breaks in an error become ` / `), so whatever follows the last line break is a
-//! row that was torn, and nothing else can be. Anything odd before it is an error with its line number: rows
-//! are results of hours, not to be thrown away on a guess.
+//! A row never spans lines (line breaks in an error become ` / `), so whatever follows the last line break is a row that was
+//! torn, and nothing else can be. Anything unexpected before it is an error with its line number: rows are results of hours and
+//! must not be discarded.
 //!
 //! The header says which columns follow. A file of an earlier version, which lacks [`CPU_SECONDS`] or also [`INTERVENTIONS`], is
 //! read as one whose rows leave those columns empty, and becomes such a file when a run resumes in its folder; older versions of
@@ -53,13 +53,13 @@ pub struct TrialRow {
     pub seed: u64,
     /// T, the number of steps.
     pub steps: usize,
-    /// What came of it, or why it failed.
+    /// Its numbers, or its error.
     pub outcome: Result<Measured, String>,
     /// The version of Locus that ran it.
     pub version: String,
 }
 
-/// The numbers of a trial. Regrets are raw, not normalised.
+/// The numbers of a trial. Regrets are raw, not normalized.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The sum of all regrets.
@@ -70,9 +70,9 @@ pub struct Measured {
     pub seconds_choosing: f64,
     /// Wall seconds that the policy took to learn.
     pub seconds_learning: f64,
-    /// CPU seconds of the whole trial. Earlier versions did not measure them, nor does this one where the system has no clock for it.
+    /// CPU seconds of the whole trial; `None` from earlier versions, and on systems without a CPU clock.
     pub cpu_seconds: Option<f64>,
-    /// How often a guard changed a number so that training could go on; earlier versions did not count.
+    /// How often a guard changed a number to continue training; `None` from earlier versions.
     pub interventions: Option<u64>,
 }
 
@@ -235,7 +235,7 @@ impl Trials {
         Self::parse_around(bytes, path, Err)
     }
 
-    /// Every row that can be read; `on_damage` is told of each line that cannot, and says whether to go on.
+    /// Every readable row; `on_damage` receives the error of each damaged line, and decides whether to continue.
     fn parse_around(
         bytes: &[u8],
         path: &Path,
@@ -289,7 +289,7 @@ impl Trials {
 
 /// The trials that were recorded in the folder `out`, in the order in which they ended.
 ///
-/// A torn last line is left out: that trial had not ended.
+/// Skips a torn last line: that trial had not ended.
 pub fn read_trials(out: &Path) -> Result<Vec<TrialRow>, Error> {
     match read_all_trials(out)? {
         Some(trials) => Ok(trials.rows),
@@ -297,8 +297,9 @@ pub fn read_trials(out: &Path) -> Result<Vec<TrialRow>, Error> {
     }
 }
 
-/// The same of a file with damaged lines: the rows around them, and what is wrong with each. For those who show what
-/// there is; whoever adds to a run reads all or nothing.
+/// Like [`read_trials`], but skips damaged lines and returns their errors.
+///
+/// Use it to show results; code that adds to a run must read all rows.
 pub fn read_readable_trials(out: &Path) -> Result<(Vec<TrialRow>, Vec<Error>), Error> {
     let path = out.join(TRIALS_FILE);
     let bytes = match fs::read(&path) {
@@ -458,7 +459,7 @@ mod tests {
         let rows = vec![row("uniform", 3, Ok(uncounted)), row("uniform", 4, Err("fell".to_owned()))];
         let read = parse(text.as_bytes()).unwrap();
         assert_eq!(read, Trials { is_of_old: true, ..whole(rows.clone()) });
-        // Written anew, the file has the column, and what is not known stays unknown.
+        // The rewritten file has the column, with unknown values.
         assert_eq!(parse(&read.to_bytes()).unwrap(), whole(rows));
         let message = parse(format!("{text}wheel,uniform,5,0\n").as_bytes()).unwrap_err().to_string();
         assert!(message.contains("line 4: found 4 fields, expected 11"), "{message}");

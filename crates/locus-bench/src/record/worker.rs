@@ -1,26 +1,26 @@
-//! Whether a process is at work on a folder, found out without touching its lock.
+//! Whether a process is running trials in a folder, without touching its lock.
 //!
-//! Trying the lock would take it for a moment, and a run that starts in that moment would be refused. Linux tells in
-//! `/proc/locks` which files are locked, by device and inode; elsewhere nobody tells.
+//! Trying the lock would hold it for a moment, and a run that starts in that moment would fail. Linux lists locked files in
+//! `/proc/locks`, by device and inode; other systems do not.
 
 use std::path::Path;
 
-/// Who writes to a folder now.
+/// The process that is running trials in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Worker {
-    /// The process of this number, where the system tells it.
+    /// A process, with its id if the system reports it.
     Process(Option<u32>),
-    /// Nobody.
+    /// No process.
     Nobody,
-    /// This system does not tell.
+    /// Unknown on this system.
     Unknown,
 }
 
-/// Who writes to the folder `out` now.
+/// Finds the process that is running trials in the folder `out`.
 pub(crate) fn worker(out: &Path) -> Worker {
     let lock = out.join(super::LOCK_FILE);
-    // Whoever writes has made the file.
+    // A running process has created the file.
     if lock.try_exists().is_ok_and(|exists| !exists) {
         return Worker::Nobody;
     }

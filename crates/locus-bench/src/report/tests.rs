@@ -293,12 +293,12 @@ fn folders_without_trials_are_refused() {
     assert!(message(std::slice::from_ref(&empty)).contains("no trial in `"));
     fs::write(empty.join("trials.csv"), "a,b\n").unwrap();
     let damaged = message(std::slice::from_ref(&empty));
-    assert!(damaged.contains("line 1: expected the header") && damaged.ends_with("; put that line back"));
-    assert!(message(&[empty.join("trials.csv")]).contains("trials.csv` is no folder; expected a folder"));
+    assert!(damaged.contains("line 1: expected the header") && damaged.ends_with("; restore the header"));
+    assert!(message(&[empty.join("trials.csv")]).contains("trials.csv` is not a folder; expected a folder"));
     assert!(!empty.join("report.html").exists() && !empty.join("figures").exists());
     // Beside a folder that can be read, one that cannot is a warning.
     let out = run_in(folder.path(), "run");
-    assert!(message(&[out.clone(), empty.clone()]).contains("over 2 folders belongs to none of them"));
+    assert!(message(&[out.clone(), empty.clone()]).contains("of 2 folders needs a place of its own"));
     let place = folder.path().join("both");
     let written = write_report(&[out, empty], Some(&place), &Selection::default()).unwrap();
     assert_eq!(written.page, place.join("report.html"));

@@ -1,7 +1,7 @@
-//! Tables of records: how good each policy is, normalised as the paper does, with the paper's value beside ours.
+//! Tables of records: the results of each policy, normalized as in the paper, with the paper's values.
 //!
-//! Everything here is made from rows of `trials.csv` alone. [`Table`] holds the numbers and what is to be said
-//! about them; each format has a file that only writes, and `grid` lays out what two of them share.
+//! All tables are computed from rows of `trials.csv` alone. [`Table`] holds the numbers and the notes; each format has a file
+//! that only writes, and `grid` is the layout that two of them share.
 
 mod csv;
 mod grid;
@@ -31,7 +31,7 @@ pub(crate) use text::aligned;
 pub(crate) use work::interventions;
 pub use work::seconds_in_words;
 
-/// What to compare.
+/// The metric of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// Cumulative regret, in percent of Uniform's.
@@ -60,7 +60,7 @@ impl Metric {
         self != Self::Runtime
     }
 
-    /// What it is called above a table.
+    /// Its title above a table.
     pub fn title(self) -> &'static str {
         match self {
             Self::Cumulative => "Normalized cumulative regret",
@@ -84,7 +84,7 @@ impl FromStr for Metric {
     }
 }
 
-/// How to write a table.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// For a terminal.
@@ -128,7 +128,9 @@ impl Table {
     }
 }
 
-/// Writes the tables of all metrics, what the trials took and where guards stepped in to `summary.md` in the folder `out`, and returns where that is.
+/// Writes `summary.md` to the folder `out`, and returns its path.
+///
+/// It has the tables of all metrics, the seconds of all trials, and the counts of guards.
 pub(crate) fn write_summary(out: &Path) -> Result<PathBuf, Error> {
     let rows = read_trials(out)?;
     let mut page = String::from("# Summary\n");

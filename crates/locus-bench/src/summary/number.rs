@@ -5,7 +5,7 @@ use super::Metric;
 /// What stands where there is no number.
 pub(super) const DASH: &str = "–";
 
-/// The least seconds that are told by a number.
+/// Smaller numbers of seconds are not shown as a number.
 const SHORTEST: f64 = 0.000_1;
 
 /// Two decimals; seconds span six orders of magnitude, so they get three digits.

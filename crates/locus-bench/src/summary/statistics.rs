@@ -1,6 +1,6 @@
 //! Mean, spread and ranks.
 
-/// What is said of a sample.
+/// Summary statistics of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
     /// The mean.

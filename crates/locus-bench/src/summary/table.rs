@@ -1,4 +1,4 @@
-//! The numbers of a table, and what is to be said about them.
+//! The numbers of a table and its notes.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,24 @@ use crate::record::{Measured, TrialRow, WITH_PROPENSITIES};
 /// One metric, all policies and problems of a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What is compared.
+    /// The metric.
     pub metric: Metric,
     /// The problems: those of the paper in its order, then the others by name.
     pub problems: Vec<String>,
     /// The policies: Uniform, those of the paper in its order, then the others by name.
     pub lines: Vec<PolicyLine>,
-    /// What the numbers are, one sentence or two each.
+    /// Sentences that explain the numbers.
     pub caption: Vec<String>,
-    /// What is missing, and why.
+    /// Notes on missing numbers.
     pub notes: Vec<String>,
-    /// Whether the paper's mean rank and mean value can stand beside ours: the problems are its eight.
+    /// Whether the paper's mean rank and mean value are comparable: the problems are its eight.
     pub has_paper_overall: bool,
     /// Whether seconds are CPU seconds, which all trials must have; else they are wall-clock seconds.
     pub is_cpu_time: bool,
-    /// For each problem how many trials all policies that ran on it have in common: what ranks and the best are found by. Of
-    /// seconds, where each policy's own count, the fewest that any has.
+    /// For each problem, the number of trials that all its policies have in common.
+    ///
+    /// Ranks and the best are computed from these. For seconds, which use each policy's own trials, it is the smallest number of
+    /// trials.
     pub n_common: Vec<usize>,
 }
 
@@ -37,31 +39,33 @@ pub struct PolicyLine {
     pub policy: String,
     /// One for each problem of the table.
     pub cells: Vec<Cell>,
-    /// Mean over the problems of the rank among the lines, by common trials; needs such trials on every problem.
+    /// Mean rank over the problems, by common trials; `None` without such trials on every problem.
     pub mean_rank: Option<f64>,
-    /// Mean over the problems of what its own trials say (see [`Cell::value`]); needs a value on every problem.
+    /// Mean over the problems of [`Cell::value`]; `None` without a value on every problem.
     pub mean_value: Option<f64>,
     /// The same of the means over common trials.
     pub common_value: Option<f64>,
-    /// What the paper says of it.
+    /// The paper's values.
     pub paper: Option<PaperOverall>,
 }
 
 /// One policy on one problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Ours, where there are trials to say something with.
+    /// Our value, if there are trials.
     pub ours: Option<Statistics>,
-    /// The mean over the trials that all policies of the problem have in common: what can be compared with other lines. Of
-    /// seconds the median of its own.
+    /// The mean over the trials that all policies of the problem have in common.
+    ///
+    /// It is comparable between lines. For seconds, it is the median of the policy's own trials.
     pub common: Option<f64>,
     /// The paper's.
     pub paper: Option<PaperValue>,
 }
 
 impl Cell {
-    /// What our trials say in one number: the mean of regrets; the median of seconds, since a machine that does other work
-    /// can make one trial take as long as all others.
+    /// Our result in one number: the mean of regrets, or the median of seconds.
+    ///
+    /// Other work on the machine can make single trials much slower, which hardly affects the median.
     pub fn value(&self, metric: Metric) -> Option<f64> {
         self.ours.map(|ours| if metric.is_normalized() { ours.mean } else { ours.median })
     }
@@ -71,14 +75,16 @@ impl Cell {
         self.ours.filter(|ours| !metric.is_normalized() && ours.n > 1).map(|ours| ours.quartiles)
     }
 
-    /// How far ours lies above the paper's, in units of its ±.
+    /// Our mean minus the paper's, in units of its ±.
     pub fn difference(&self) -> Option<f64> {
         let paper = self.paper?;
         Some((self.ours?.mean - paper.mean) / paper.plus_minus?)
     }
 
-    /// The same in units of the standard error of this difference, if the paper's ± is a standard deviation over its trials.
-    /// Uniform's mean, by which both were divided, is taken as known.
+    /// Our mean minus the paper's, in standard errors of the difference.
+    ///
+    /// It assumes that the paper's ± is a standard deviation over its trials, and ignores the error of Uniform's mean, by which
+    /// both are divided.
     pub fn difference_in_errors(&self) -> Option<f64> {
         let paper = self.paper?;
         let theirs = paper.plus_minus? / (paper::TRIALS as f64).sqrt();
@@ -173,7 +179,7 @@ impl Table {
         table
     }
 
-    /// Whether any value of the paper stands beside ours.
+    /// Whether the table shows any value of the paper.
     pub fn has_paper(&self) -> bool {
         self.lines.iter().flat_map(|line| &line.cells).any(|cell| cell.paper.is_some())
     }
@@ -193,7 +199,7 @@ impl Table {
         self.is_lowest(line, |line| line.mean_rank)
     }
 
-    /// Uniform, which learns nothing, is no rival where seconds are compared.
+    /// Uniform, which learns nothing, is not marked as the best in seconds.
     fn is_lowest(&self, line: &PolicyLine, of: impl Fn(&PolicyLine) -> Option<f64>) -> bool {
         let is_rival = |line: &PolicyLine| self.metric.is_normalized() || line.policy != UNIFORM;
         let rivals = self.lines.iter().filter(|line| is_rival(line));
@@ -201,8 +207,9 @@ impl Table {
         is_rival(line) && lowest.is_some() && of(line) == lowest
     }
 
-    /// Whether a policy is compared by other numbers than its own means, since it has trials that some other policy lacks.
-    /// Uniform has 100 by any trials.
+    /// Whether a policy has trials that another policy lacks.
+    ///
+    /// Its means over common trials then differ from its own means. False for Uniform, which is always 100.
     pub fn has_more_trials(&self, line: &PolicyLine) -> bool {
         let has_more = |(cell, n_common): (&Cell, &usize)| {
             cell.common.is_some() && cell.ours.is_some_and(|ours| ours.n > *n_common)
@@ -298,7 +305,7 @@ impl Table {
     }
 }
 
-/// Whether all trials that ended well have CPU seconds; those of a part would not compare with wall-clock seconds of the others.
+/// Whether all finished trials have CPU seconds; otherwise they are not comparable.
 fn has_cpu_seconds(rows: &[TrialRow]) -> bool {
     let mut measured = rows.iter().filter_map(|row| row.outcome.as_ref().ok()).peekable();
     measured.peek().is_some() && measured.all(|measured| measured.cpu_seconds.is_some())
@@ -337,7 +344,7 @@ fn overall_of(metric: Metric, policies: &[String]) -> impl Fn(&str) -> Option<Pa
     }
 }
 
-/// One policy on one problem, normalised where the metric asks for it; says in `notes` what it leaves out.
+/// One policy on one problem, normalized if the metric is; adds notes on omitted trials.
 fn statistics(
     rows: &[TrialRow],
     metric: Metric,
@@ -385,8 +392,8 @@ fn statistics(
     Some(Statistics { mean: 100.0 * (ours.mean / uniform_mean), ..ours.scaled(100.0 / uniform_mean) })
 }
 
-/// Sets the means of a problem over the trials that all of its policies have in common, and returns how many those are. Seconds
-/// hang on the machine more than on the trial, so there each policy's own count.
+/// Sets the means of a problem over the trials that all of its policies have in common, and returns their number. Seconds depend
+/// on the machine more than on the trial, so each policy's own trials count.
 fn compare(
     rows: &[TrialRow],
     metric: Metric,

@@ -1,10 +1,10 @@
-//! What the trials of a folder took, and where guards had to step in: from rows alone, over all runs that wrote them.
+//! The seconds and the guard counts of all trials of a folder.
 
 use std::collections::BTreeMap;
 
 use crate::record::TrialRow;
 
-/// The seconds of all trials together, e.g. `12.3 (1.2 choosing, 11.1 learning)`. Trials that failed left none.
+/// The seconds of all finished trials together, e.g. `12.3 (1.2 choosing, 11.1 learning)`.
 pub fn seconds_in_words(rows: &[TrialRow]) -> String {
     let measured = || rows.iter().filter_map(|row| row.outcome.as_ref().ok());
     // Not `sum`, which is -0 where there is nothing.
@@ -21,7 +21,7 @@ struct Guarded {
     trials_counted: usize,
 }
 
-/// One sentence for each policy in whose trials a guard changed a number so that training could go on.
+/// One sentence for each policy in whose trials a guard changed a number to continue training.
 ///
 /// Trials of versions that did not count them are left out.
 pub(crate) fn interventions(rows: &[TrialRow]) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The loop, with a policy that remembers every word it was told.
+//! The loop, with a policy that records every call.
 
 use std::sync::{Arc, Mutex};
 
@@ -101,7 +101,7 @@ fn the_sequence_knows_nothing_of_the_policy() {
     );
 }
 
-/// Chooses by the round alone, and remembers what it is told.
+/// Chooses by the round alone, and records every call.
 #[derive(Default)]
 struct Recorder {
     asked: Mutex<Vec<(u64, Vec<f32>)>>,
@@ -217,8 +217,8 @@ fn every_request_asks_for_its_propensity_or_none_does() {
     assert_eq!((plain.actions, plain.regrets), (asked.actions, asked.regrets));
 }
 
-/// The whole loop on its home game: what is learned from true outcomes pays. The seed is fixed; the share is
-/// 0.11 to 0.15 for every seed of the sequence from 0 to 19.
+/// The whole loop on a linear problem: learning reduces regret. The seed is fixed; the share is 0.11 to 0.15 for every seed of
+/// the sequence from 0 to 19.
 #[test]
 fn a_linear_policy_learns_a_linear_problem() {
     let problem = problem::load("linear", None).unwrap().problem;

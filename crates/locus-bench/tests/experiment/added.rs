@@ -116,23 +116,20 @@ fn refused(change: impl Fn(&mut Experiment), expected: &[&str]) {
 fn another_seed_is_another_experiment() {
     refused(
         |experiment| experiment.seed = Seed::new(6),
-        &["with seed 5, but 6 was asked", "go back to --seed 5"],
+        &["with seed 5, but 6 was requested", "use --seed 5"],
     );
 }
 
 #[test]
 fn other_steps_are_another_experiment() {
-    refused(
-        |experiment| experiment.steps = 21,
-        &["with steps 20, but 21 was asked", "go back to --steps 20"],
-    );
+    refused(|experiment| experiment.steps = 21, &["with steps 20, but 21 was requested", "use --steps 20"]);
 }
 
 #[test]
 fn other_data_are_another_experiment() {
     refused(
         |experiment| experiment.problems = vec![dice("b"), dice_from("a", 1.0, "22")],
-        &["with `a` data of checksum 11, but 22 was asked for"],
+        &["with `a` data of checksum 11, but 22 was requested"],
     );
 }
 
@@ -141,7 +138,7 @@ fn other_data_are_another_experiment() {
 fn other_rounds_are_another_experiment() {
     refused(
         |experiment| experiment.problems[1] = dice_from("b", 2.0, "11"),
-        &["with `b` rounds of checksum ", "go back to the label, the column options and the version"],
+        &["with `b` rounds of checksum ", "use the label, the column options and the version"],
     );
 }
 
@@ -152,7 +149,7 @@ fn trials_without_their_run_file_are_not_continued() {
     run(&experiment).unwrap();
     fs::remove_file(out.path().join("run.json")).unwrap();
     let message = run(&experiment).unwrap_err().to_string();
-    assert!(message.contains("run.json`: missing, though there are trials"), "{message}");
+    assert!(message.contains("run.json`: missing, but trials exist"), "{message}");
     fs::write(out.path().join("run.json"), "{\"format\": 1").unwrap();
     let message = run(&experiment).unwrap_err().to_string();
     assert!(message.contains("run.json`: not the record of a run: "), "{message}");
@@ -184,7 +181,7 @@ fn senseless_experiments_write_nothing() {
         ),
         (
             |experiment| experiment.steps = MAX_STEPS + 1,
-            "problem `a` has 1000 rows, but 1001 steps were asked for",
+            "problem `a` has 1000 rows, fewer than the 1001 steps",
         ),
     ];
     for (change, expected) in cases {

@@ -76,8 +76,8 @@ fn run_json_says_so() {
 #[test]
 fn a_folder_holds_one_kind() {
     for (first, parts) in [
-        (false, ["with propensities off, but on was asked for", "or leave out --propensities"]),
-        (true, ["with propensities on, but off was asked for", "or add --propensities"]),
+        (false, ["with propensities off, but on was requested", "or omit --propensities"]),
+        (true, ["with propensities on, but off was requested", "or add --propensities"]),
     ] {
         let out = tempfile::tempdir().unwrap();
         let mut experiment = Experiment { propensities: first, ..experiment(out.path()) };

@@ -153,7 +153,10 @@ fn trials_of_another_version_are_kept_with_a_warning() {
         [Warning::OtherVersion { version: "0.0.9".to_owned(), now: locus::BUILD.to_owned(), trials: 4 }]
     );
     let message = outcome.warnings[0].to_string();
-    assert!(message.starts_with("4 of these trials were run by locus 0.0.9, but this is "), "{message}");
+    assert!(
+        message.starts_with("4 of these trials were run by locus 0.0.9, but this version is "),
+        "{message}"
+    );
 }
 
 /// What numpy would read: the regrets of the steps, which add up to the row's cumulative regret.

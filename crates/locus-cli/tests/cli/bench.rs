@@ -126,10 +126,10 @@ fn a_folder_is_bound_to_its_seed_and_steps() {
     desk.tiny_bench("--problems linear --out out --seed 7").ok();
     let before = desk.read("out/trials.csv");
     let other = desk.tiny_bench("--problems linear --out out --seed 8");
-    other.refused(&["`out` holds trials with seed 7, but 8 was asked for", "--out", "--seed 7"]);
+    other.refused(&["`out` holds trials with seed 7, but 8 was requested", "--out", "--seed 7"]);
     let words = "bench --problems linear --out out --seed 7 --trials 2 --steps 61";
     let other = desk.locus(words.split_whitespace());
-    other.refused(&["`out` holds trials with steps 60, but 61 was asked for", "--out", "--steps 60"]);
+    other.refused(&["`out` holds trials with steps 60, but 61 was requested", "--out", "--steps 60"]);
     assert_eq!(desk.read("out/trials.csv"), before);
 }
 
@@ -246,7 +246,7 @@ fn a_folder_of_other_steps_is_refused_where_the_default_differs() {
     let desk = Desk::new();
     desk.tiny_bench("--problems linear --out out").ok();
     desk.locus(["bench", "--problems", "linear", "--trials", "2", "--out", "out"]).refused(&[
-        "`out` holds trials with steps 60, but 2000 was asked for",
+        "`out` holds trials with steps 60, but 2000 was requested",
         "--out",
         "--steps 60",
     ]);

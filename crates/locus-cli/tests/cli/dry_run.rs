@@ -45,5 +45,5 @@ fn a_dry_run_is_refused_where_the_run_would_be() {
     let desk = Desk::new();
     desk.tiny_bench("--problems linear --out out").ok();
     desk.tiny_bench("--problems linear --out out --seed 1 --dry-run")
-        .refused(&["seed 0, but 1 was asked for"]);
+        .refused(&["seed 0, but 1 was requested"]);
 }

@@ -97,7 +97,7 @@ fn the_trial_is_that_of_the_benchmark() {
     // The report of the run shows it, with words.
     desk.locus(["report", "out"]).ok();
     let page = desk.read("out/report.html");
-    let single = page.find("wheel: what is expected of one context (round 0)").unwrap();
+    let single = page.find("wheel: posterior samples for one context (round 0)").unwrap();
     let many = page.find("contexts for which action").unwrap();
     assert!(single < page.rfind("(2-many.svg)").unwrap() && many > 0);
     assert!(page.contains("(1-single.svg). Histograms over the steps of one trial: "));
@@ -148,7 +148,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     refused("wheel --policies=", &["`locus policies`"]);
     refused(&format!("{quick} --draws 100000000000"), &["expected at most 50000000"]);
     let none = "mushroom --data data --policies lin-full-post --steps 2000 --every 2000";
-    refused(none, &["no context for which Not eat is best is misjudged by all policies", "--context"]);
+    refused(none, &["no context with the best action Not eat is misjudged by all policies", "--context"]);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn another_exploration_is_not_overwritten() {
     let draws = |number: &'static str| desk.locus(words.split(' ').chain([number]));
     draws("10").ok();
     let before = desk.read("out/explore/statistics.csv");
-    draws("11").refused(&["`out/explore` holds an exploration with draws 10, but 11 was asked for", "--out"]);
+    draws("11").refused(&["`out/explore` holds an exploration with draws 10, but 11 was requested", "--out"]);
     assert_eq!(desk.read("out/explore/statistics.csv"), before);
     draws("10").ok();
     assert_eq!(desk.read("out/explore/statistics.csv"), before);

@@ -56,22 +56,22 @@ fn missing_files_come_with_license_and_source() {
         "shuttle.trn, for statlog\n    new/folder/shuttle.trn\n",
         "2 rows, but 43500 were expected",
         "    license: CC BY 4.0\n    source: UCI Machine Learning Repository, Statlog (Shuttle)",
-        "\n1 file there. Please cite the sources above; `locus bench --suite paper --data new/folder`",
+        "\n1 file available. Please cite the sources above; `locus bench --suite paper --data new/folder`",
         &format!("    from {}/lab/shuttle.trn\n", server.address()),
     ] {
         assert!(said.stdout.contains(part), "expected {part:?} in {}", said.stdout);
     }
     // Another checksum: kept, and what to compare.
     for part in [
-        "warning: new/folder/shuttle.trn: the checksum is not the known one, and the file is kept",
-        ", 40 bytes, 2 rows found; sha256 87b24ee9fb5137e1d417659cf905d84d0e15342bbaa60770f1ae83da1a38200a, 43500 rows known",
+        "warning: new/folder/shuttle.trn: the checksum does not match the known one; the file is kept",
+        ", 40 bytes, 2 rows; expected: sha256 87b24ee9fb5137e1d417659cf905d84d0e15342bbaa60770f1ae83da1a38200a, 43500 rows",
     ] {
         assert!(said.stderr.contains(part), "expected {part:?} in {}", said.stderr);
     }
     assert!(!said.stderr.contains(['\r', '\u{1b}']), "no bar in a pipe: {:?}", said.stderr);
 
     let again = fetch(&desk, &server, "shuttle.trn --data new/folder").ok();
-    assert!(again.stdout.contains("new/folder/shuttle.trn was there"), "{}", again.stdout);
+    assert!(again.stdout.contains("new/folder/shuttle.trn already exists"), "{}", again.stdout);
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -109,7 +109,7 @@ fn after_the_mirror_come_the_public_addresses() {
         assert!(said.stderr.contains(part), "expected {part:?} in {}", said.stderr);
     }
     assert!(
-        said.stdout.ends_with("0 files there, 2 not: run the same command again to retry\n"),
+        said.stdout.ends_with("0 files available, 2 failed: run the same command again to retry\n"),
         "{}",
         said.stdout
     );
@@ -123,7 +123,7 @@ fn one_that_fails_does_not_keep_the_others_away() {
     let said = fetch(&desk, &server, "financial statlog --data some");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert_eq!(desk.read("some/shuttle.trn"), SHUTTLE);
-    assert!(said.stdout.contains("1 file there, 1 not"), "{}", said.stdout);
+    assert!(said.stdout.contains("1 file available, 1 failed"), "{}", said.stdout);
 }
 
 #[test]
@@ -144,9 +144,9 @@ fn what_makes_no_sense_is_refused() {
     let desk = Desk::new();
     fetch(&desk, &server, "wheel --data some")
         .refused(&["no data file or problem is called `wheel`; there are", "census-10k"]);
-    fetch(&desk, &server, "adult").refused(&["name one with --data DIR, or set LOCUS_DATA"]);
+    fetch(&desk, &server, "adult").refused(&["name it with --data DIR, or set LOCUS_DATA"]);
     let words = ["data", "fetch", "--data", "some", "--mirror", "somewhere"];
-    desk.locus(words).refused(&["the mirror `somewhere` is no address", "http://"]);
+    desk.locus(words).refused(&["the mirror `somewhere` is not a URL", "http://"]);
     assert!(server.requests().is_empty() && !desk.path("some").exists());
     desk.write("file", "");
     let said = fetch(&desk, &server, "adult --data file");
@@ -239,7 +239,7 @@ fn jester_is_made_of_nothing_else() {
     derive("some/raw.csv").refused(&["--data DIR, or set LOCUS_DATA"]);
     derive("some/raw.csv --data nowhere").refused(&["nowhere is not a folder"]);
     desk.write("some/jester_data_40jokes_19181users.npy.gz", "");
-    derive("some/raw.csv --data some").refused(&["is already there; take it away"]);
+    derive("some/raw.csv --data some").refused(&["already exists; delete it"]);
     desk.locus(["data", "derive", "adult", "raw.csv"]).refused(&["jester"]);
 }
 
@@ -273,7 +273,11 @@ fn real_files_make_adult() {
     let test = [b"|1x3 Cross validator\n", &full[n_data..], b"\n"].concat();
     let server = mirror(&[("2/adult.zip", zip(&[("adult.data", &data), ("adult.test", &test)]))]);
     let said = fetch(&Desk::new(), &server, "adult --data some").ok();
-    assert!(said.stdout.contains("48842 rows") && said.stdout.contains("(the known one)"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("48842 rows") && said.stdout.contains("(matches the known one)"),
+        "{}",
+        said.stdout
+    );
 }
 
 /// The raw ratings make the file of the known checksum, byte for byte.
@@ -286,6 +290,10 @@ fn real_files_make_jester() {
     let desk = Desk::new();
     desk.write("some/raw.csv", raw);
     let said = desk.locus(["data", "derive", "jester", "some/raw.csv", "--data", "some"]).ok();
-    assert!(said.stdout.contains("19181 rows") && said.stdout.contains("(the known one)"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("19181 rows") && said.stdout.contains("(matches the known one)"),
+        "{}",
+        said.stdout
+    );
     assert_eq!(said.stderr, "");
 }

@@ -63,9 +63,12 @@ fn data_files_are_found_missing_or_doubted() {
     let block =
         |name: &str| *blocks.iter().find(|block| block.contains(&format!("{name}, for "))).expect(name);
     let shuttle = block("shuttle.trn");
-    for part in
-        ["some/shuttle.trn\n", "2 rows, but 43500 were expected", "sha256 ", "(warning: not the known one)"]
-    {
+    for part in [
+        "some/shuttle.trn\n",
+        "2 rows, but 43500 were expected",
+        "sha256 ",
+        "(warning: does not match the known one)",
+    ] {
         assert!(shuttle.contains(part), "expected {part:?} in {shuttle}");
     }
     assert_eq!(stdout.matches("    missing (").count(), 7, "{stdout}");
@@ -150,7 +153,7 @@ fn help_is_something_to_work_from() {
     assert!(inspect.contains("Example: locus inspect mine.csv --label outcome"), "{inspect}");
     let in_one_line = |help: &str| help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(in_one_line(&table).contains("last 500 steps (the last quarter of fewer than 2000)"), "{table}");
-    assert!(in_one_line(&bench).contains("read twice, so a pipe will not do"), "{bench}");
+    assert!(in_one_line(&bench).contains("read twice, so it cannot be a pipe"), "{bench}");
 }
 
 #[test]

@@ -119,10 +119,11 @@ fn the_label_by_name_or_number_and_the_file_plain_or_compressed_are_the_same() {
     let said = bench(&desk, "packed/mine.csv.gz", "3", "by-name").ok();
     assert!(said.stdout.contains("nothing left to run"), "{}", said.stdout);
     // Another label is another problem.
-    let remedy = "go back to the label, the column options and the version of locus of these trials: the data are the same";
+    let remedy =
+        "use the label, the column options and the version of locus of these trials: the data are the same";
     for (label, what) in [
         ("color, as seen", "rounds of checksum"),
-        ("id", "of features × actions 4 × 3, but 7 × 76 was asked for"),
+        ("id", "of features × actions 4 × 3, but 7 × 76 was requested"),
     ] {
         let expected = format!("`by-name` holds trials with `mine` {what}");
         bench(&desk, "mine.csv", label, "by-name").refused(&[&expected, "--out", remedy]);
@@ -173,7 +174,7 @@ fn columns_are_forced_and_missing_values_filled() {
     let (said, n_features, schema) = shape("--categorical size --missing category", "categories");
     assert!(
         said.contains(
-            "  size            categorical, 12 values, forced; missing in 3 rows, a category of its own\n"
+            "  size            categorical, 12 values, forced; missing in 3 rows, a separate category\n"
         ),
         "{said}"
     );
@@ -187,7 +188,7 @@ fn columns_are_forced_and_missing_values_filled() {
     // What is made of the file is part of the run; where it makes no difference, the run goes on.
     let other = desk.tiny_bench("--csv mine.csv --label kind --out numeric --ignore 1");
     other.refused(&[
-        "`numeric` holds trials with `mine` of features × actions 2 × 3, but 1 × 3 was asked for",
+        "`numeric` holds trials with `mine` of features × actions 2 × 3, but 1 × 3 was requested",
     ]);
     let said = desk
         .tiny_bench("--csv mine.csv --label kind --out numeric --ignore 1 --numeric id --categorical kind")
@@ -219,7 +220,7 @@ fn options_for_columns_that_make_no_sense_are_refused() {
         ("--csv mine.csv --label kind --delimiter ab", "the delimiter is `ab`, expected one character"),
         (
             "--problems linear --ignore id",
-            "--ignore is about the columns of a CSV file; name one with --csv FILE",
+            "--ignore applies to the columns of a CSV file; name one with --csv FILE",
         ),
         (
             "--csv labels.csv --label pay",
@@ -233,7 +234,7 @@ fn options_for_columns_that_make_no_sense_are_refused() {
         desk.tiny_bench(&format!("{words} --out out")).refused(&[expected]);
     }
     let explore = desk.locus("explore linear --missing drop --out out".split(' '));
-    explore.refused(&["--missing is about the columns of a CSV file; name one with --csv FILE"]);
+    explore.refused(&["--missing applies to the columns of a CSV file; name one with --csv FILE"]);
     let words = "explore --csv mine.csv --label kind --numeric idd --out out";
     desk.locus(words.split(' ')).refused(&["`idd`, which --numeric names (did you mean `id`?)"]);
     assert!(!desk.path("out").exists());

@@ -165,7 +165,7 @@ fn rounds_can_be_inspected() {
 "
     );
     let label = desk.locus("inspect simulator.npz --label kind".split(' '));
-    label.refused(&["--label is about the columns of a CSV file, but simulator.npz is an NPZ file"]);
+    label.refused(&["--label applies to the columns of a CSV file, but simulator.npz is an NPZ file"]);
     let mut members = arrays("<f8");
     members.push(("optimal", npy(&[99.0; ROUNDS], None, "<f8")));
     desk.write("simulator.npz", npz(&members, CompressionMethod::Stored));
@@ -202,7 +202,7 @@ fn arrays_that_do_not_fit_are_refused() {
     }
     desk.write("short.npz", npz(&arrays("<f8"), CompressionMethod::Stored));
     let words = "bench --npz short.npz --out out --steps 71";
-    desk.locus(words.split(' ')).refused(&["`short` has 70 rows, but 71 steps were asked for"]);
+    desk.locus(words.split(' ')).refused(&["`short` has 70 rows, fewer than the 71 steps"]);
     assert!(!desk.path("out").exists());
 }
 

@@ -38,8 +38,8 @@ fn a_folder_is_bound_to_its_kind() {
     both_kinds(&desk);
     desk.write("old/trials.csv", include_str!("old_run/trials.csv"));
     desk.write("old/run.json", include_str!("old_run/run.json"));
-    let off = ["trials with propensities off, but on was asked for", "--out, or leave out --propensities ("];
-    let on = ["trials with propensities on, but off was asked for", "--out, or add --propensities"];
+    let off = ["trials with propensities off, but on was requested", "--out, or omit --propensities ("];
+    let on = ["trials with propensities on, but off was requested", "--out, or add --propensities"];
     for (out, flag, expected) in [
         ("plain", "--propensities", off),
         ("old", "--propensities", off),
@@ -137,7 +137,7 @@ fn both_kinds_stand_side_by_side_in_a_table_and_a_report() {
         said.stdout
     );
     desk.locus(["table", "with", "--against", marked])
-        .refused(&[&format!("no policy `{marked}` has run there")]);
+        .refused(&[&format!("the run has no policy `{marked}`")]);
 
     desk.locus("report plain with --output page.html".split(' ')).ok();
     let page = desk.read("page.html");

@@ -112,8 +112,7 @@ fn a_folder_that_is_no_record_is_refused() {
     desk.write("out/run.json", &run[..run.len() / 2]);
     desk.tiny_bench("--problems linear --out out").refused(&["out/run.json`: not the record of a run"]);
     fs::remove_file(desk.path("out/run.json")).unwrap();
-    desk.tiny_bench("--problems linear --out out")
-        .refused(&["out/run.json`: missing, though there are trials"]);
+    desk.tiny_bench("--problems linear --out out").refused(&["out/run.json`: missing, but trials exist"]);
 }
 
 #[test]

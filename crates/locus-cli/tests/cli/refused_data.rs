@@ -19,13 +19,13 @@ fn all_missing_files_are_named_at_once() {
         "USCensus1990.data.txt (for census)",
     ];
     let with = |more: &[&'static str]| [&files, more].concat();
-    let part =
-        "the first 10 000 rows of the census, USCensus1990.first10000.data.txt, would do as `census-10k`";
+    let part = "with the first 10 000 rows of the census, USCensus1990.first10000.data.txt, the problem `census-10k` can run instead";
     let desk = Desk::new();
     let paper = ["bench", "--suite", "paper", "--out", "out"];
-    let all = "mushroom financial statlog jester covertype adult census` gets them";
+    let all = "mushroom financial statlog jester covertype adult census` downloads them";
     let fetch = |folder: &str| format!("`locus data fetch --data {folder} {all}");
-    let expected = with(&["missing files: ", "--data DIR, or set LOCUS_DATA", "`locus data` says where"]);
+    let expected =
+        with(&["missing files: ", "--data DIR, or set LOCUS_DATA", "`locus data` lists the sources"]);
     desk.locus(paper).refused(&[&expected[..], &[&fetch("DIR")]].concat());
     std::fs::create_dir(desk.path("empty")).unwrap();
     desk.locus(paper.iter().chain(&["--data", "empty"])).refused(&with(&["put them into `empty`", part]));
@@ -38,7 +38,7 @@ fn all_missing_files_are_named_at_once() {
     assert!(!said.stderr.contains("shuttle.trn"), "it is there: {}", said.stderr);
     let one = ["bench", "--problems", "adult,statlog", "--data", "some"];
     desk.locus(one).refused(&[
-        "missing file: adult.full (for adult); `locus data fetch --data some adult` gets it, or put it into `some`",
+        "missing file: adult.full (for adult); `locus data fetch --data some adult` downloads it, or put it into `some`",
     ]);
     let census = ["bench", "--problems", "census", "--data", "some"];
     desk.locus(census).refused(&["missing file: USCensus1990.data.txt (for census); ", part]);
@@ -49,7 +49,11 @@ fn a_file_of_another_checksum_is_used_with_a_word_of_warning() {
     let desk = Desk::new();
     desk.write("some/shuttle.trn", shuttle(80));
     let said = desk.tiny_bench("--problems statlog --data some --out out").ok();
-    assert!(said.stderr.contains("some/shuttle.trn: the checksum is not the known one"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("some/shuttle.trn: the checksum does not match the known one"),
+        "{}",
+        said.stderr
+    );
     let words = ["bench", "--problems", "statlog", "--trials", "2", "--steps", "60", "--out", "out"];
     let again = desk.command(words).env("LOCUS_DATA", desk.path("some")).output().unwrap();
     let again = crate::harness::Said::from(again).ok();
@@ -58,14 +62,14 @@ fn a_file_of_another_checksum_is_used_with_a_word_of_warning() {
     // A folder is bound to its data.
     desk.write("other/shuttle.trn", shuttle(81));
     let said = desk.tiny_bench("--problems statlog --data other --out out");
-    said.refused(&["`statlog` data of checksum", "--out", "go back to the data of these trials"]);
+    said.refused(&["`statlog` data of checksum", "--out", "use the data of these trials"]);
 }
 
 #[test]
 fn more_steps_than_rows_are_refused() {
     let desk = Desk::new();
     desk.write("some/shuttle.trn", shuttle(50));
-    let expected = ["problem `statlog` has 50 rows, but 60 steps were asked for", "at most 50 steps"];
+    let expected = ["problem `statlog` has 50 rows, fewer than the 60 steps", "at most 50 steps"];
     desk.tiny_bench("--problems linear,statlog --data some --out out").refused(&expected);
     desk.tiny_bench("--problems linear,statlog --data some --out out --dry-run").refused(&expected);
     assert!(!desk.path("out").exists());
@@ -101,7 +105,7 @@ fn own_files_that_do_not_fit_are_refused() {
     let archive = desk.tiny_bench("--csv mine.npz --label kind");
     archive.refused(&["mine.npz: this is an NPZ file, expected text; give it with --npz FILE"]);
     let steps = desk.tiny_bench("--csv mine.csv --label kind");
-    steps.refused(&["problem `mine` has 2 rows, but 60 steps were asked for; ask for at most 2 steps"]);
+    steps.refused(&["problem `mine` has 2 rows, fewer than the 60 steps; use at most 2 steps"]);
     desk.write("other/mine.csv", "size,kind\n1,a\n2,b\n");
     let twins = "bench --csv mine.csv --label kind --csv other/mine.csv --label kind --steps 2";
     desk.locus(twins.split(' ')).refused(&["two problems are called `mine`; rename the file of one"]);

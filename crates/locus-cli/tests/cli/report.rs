@@ -37,7 +37,7 @@ fn several_runs_are_compared_in_one_report() {
     desk.tiny_bench("--problems linear --out one").ok();
     desk.tiny_bench("--problems linear --policies lin-full-post[prior_precision=9] --out two").ok();
     desk.locus(["report", "one", "two"])
-        .refused(&["a report over 2 folders belongs to none of them", "--output"]);
+        .refused(&["a report of 2 folders needs a place of its own", "--output"]);
     let said = desk.locus(["report", "one", "two", "--output", "both/page.html"]).ok();
     assert!(said.stdout.starts_with("report: both/page.html and "), "{}", said.stdout);
     let page = desk.read("both/page.html");

@@ -20,7 +20,7 @@ fn a_run_that_has_ended() {
     let lines: Vec<&str> = said.stdout.lines().collect();
     assert!(lines[0].starts_with("out: not running; last trial recorded "), "{}", said.stdout);
     assert!(lines[1].starts_with("8 of 8 trials done; "), "{}", said.stdout);
-    assert!(lines[1].ends_with(" seconds spent in trials; nothing is left"), "{}", said.stdout);
+    assert!(lines[1].ends_with(" seconds spent in trials; nothing left to run"), "{}", said.stdout);
     assert_eq!((lines[2], lines[5], lines.len()), ("linear", "wheel", 8));
     assert!(
         lines[3].starts_with("  uniform        ━") && lines[3].ends_with("  2/2  100.00  ended"),
@@ -114,7 +114,7 @@ fn what_nobody_asked_for_has_no_line() {
     desk.write("out/trials.csv", format!("{trials}{other}\n"));
     let said = desk.locus(["status", "out"]).ok();
     assert!(
-        said.stderr.contains("1 of the rows are of policies or problems that run.json does not name"),
+        said.stderr.contains("not shown: 1 of the rows, whose policy or problem is not in run.json"),
         "{said:?}"
     );
 }
@@ -127,7 +127,7 @@ fn a_run_that_has_just_begun_has_done_nothing() {
     let said = desk.locus(["status", "begun"]).ok();
     assert_eq!(said.stderr, "");
     let expected = "begun: not running\n\
-                    0 of 4 trials done; 0.0 seconds spent in trials; no estimate of the rest yet\n";
+                    0 of 4 trials done; 0.0 seconds spent in trials; no time estimate yet\n";
     assert!(said.stdout.starts_with(expected), "{}", said.stdout);
 }
 
@@ -146,15 +146,11 @@ fn what_is_damaged_is_said_and_the_rest_is_shown() {
     desk.write("out/run.json", "{\"format\": 99}");
     let said = desk.locus(["status", "out"]).ok();
     assert!(said.stderr.contains("written in format 99"), "{}", said.stderr);
-    assert!(
-        said.stdout.contains("\n3 trials done; how many were asked for is not known; "),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("\n3 trials done; the requested number is unknown; "), "{}", said.stdout);
     fs::remove_file(desk.path("out/run.json")).unwrap();
     let said = desk.locus(["status", "out"]).ok();
     assert!(
-        said.stderr.contains("warning: `out` holds no run.json: what was asked for is not known"),
+        said.stderr.contains("warning: `out` holds no run.json: the requested trials are unknown"),
         "{}",
         said.stderr
     );

@@ -90,27 +90,27 @@ fn a_part_of_a_run_can_be_asked_for() {
     ranks.sort_unstable();
     assert_eq!(ranks, ["1.0", "2.0", "3.0"], "{part}");
     desk.locus("table out --policies lin-pool[exploration=2]".split(' ')).refused(&[
-        "no policy `lin-pool[exploration=2]` has run there",
+        "the run has no policy `lin-pool[exploration=2]`",
         "lin-full-post, lin-pool, lin-ucb, uniform",
     ]);
     desk.locus("table out --problems adult".split(' '))
-        .refused(&["no problem `adult` has run there; there are linear, wheel"]);
+        .refused(&["the run has no problem `adult`; it has linear, wheel"]);
     desk.locus(["table", "out", "--problems", "whele"])
-        .refused(&["no problem `whele` has run there (did you mean `wheel`?); there are linear, wheel"]);
+        .refused(&["the run has no problem `whele` (did you mean `wheel`?); it has linear, wheel"]);
     desk.locus("bench --problems linear --policies boltzmann --trials 3 --steps 40 --out out".split(' '))
         .ok();
     for words in ["table out", "report out --output page.html"] {
         desk.locus(format!("{words} --policies boltzmann --problems wheel").split(' '))
-            .refused(&["none of the policies asked for has run on any of the problems asked for"]);
+            .refused(&["none of the requested policies has run on any of the requested problems"]);
     }
     desk.locus(["table", "out", "--policies", ""]).refused(&["--policies names no policy"]);
     desk.locus(["table", "out", "--problems", ""]).refused(&["--problems names no problem"]);
     desk.locus("report out --policies lin-ucb".split(' ')).refused(&["a part of a run", "--output"]);
     desk.locus("report out --policies bbb --output page.html".split(' '))
-        .refused(&["no policy `bbb` has run there"]);
+        .refused(&["the run has no policy `bbb`"]);
     desk.locus("report out --policies lin-ucb --problems wheel --output page.html".split(' ')).ok();
     let page = desk.read("page.html");
-    assert!(page.contains("Of what was run only this is shown: the policies lin-ucb; the problems wheel."));
+    assert!(page.contains("Only a part of the run is shown: the policies lin-ucb; the problems wheel."));
     let has_row = |policy: &str| page.contains(&format!("data-sort=\"{policy}\""));
     assert!(has_row("uniform") && has_row("lin-ucb") && !has_row("lin-full-post"));
 }
@@ -192,10 +192,7 @@ fn a_policy_against_the_others() {
         "out --against lin-ucb --metric runtime",
         &["expected --metric cumulative or simple, found runtime"],
     );
-    refused(
-        "out --against lin-ucb --policies lin-ucb",
-        &["no other policy that could be compared with `lin-ucb`"],
-    );
+    refused("out --against lin-ucb --policies lin-ucb", &["no other policy to compare with `lin-ucb`"]);
 }
 
 #[test]
@@ -207,7 +204,7 @@ fn several_folders_are_one_table_if_they_saw_the_same() {
     assert_eq!(table(&desk, "one two --format csv"), table(&desk, "both --format csv"));
     desk.tiny_bench("--problems linear --policies lin-ucb --seed 7 --out other").ok();
     let said = desk.locus(["table", "one", "other"]);
-    said.refused(&["`one` and `other` did not see the same rounds"]);
+    said.refused(&["`one` and `other` have different rounds"]);
     // A folder that is not there is no smaller table.
     desk.locus(["table", "one", "nowhere"]).refused(&["there is no folder `nowhere`"]);
     assert_eq!(table(&desk, "one two ./one --format csv"), table(&desk, "both --format csv"));
@@ -244,7 +241,7 @@ fn folders_that_disagree_on_a_policy() {
     assert!(said.stdout.contains("lin-ucb · a ") && said.stdout.contains("lin-ucb · b "), "{}", said.stdout);
     assert!(!said.stderr.contains("run.json") && !said.stdout.contains("lin-full-post"), "{said:?}");
     desk.locus(["table", "a", "b", "--against", "lin-ucb"])
-        .refused(&["say which is meant, e.g. --against \"lin-ucb · a\""]);
+        .refused(&["choose one, e.g. --against \"lin-ucb · a\""]);
     let said =
         desk.locus(["table", "a", "b", "--against", "lin-ucb · a", "--policies", "lin-full-post"]).ok();
     assert!(

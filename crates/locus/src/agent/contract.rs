@@ -1,8 +1,8 @@
-//! What every policy must do, as checks that can be called from any crate's tests.
+//! Checks that every policy must pass, callable from any crate's tests.
 //!
-//! A policy is tried on a small linear problem: the same seed gives the same choices, choosing changes nothing, snapshots decide alike on
-//! every thread, saving leaves no trace, damaged files and bad input are clear errors, masks are obeyed, propensities are exact, batches
-//! decide as single requests do, and nothing acts on a NaN.
+//! The checks run a policy on a small linear problem: the same seed gives the same choices, choosing changes no state, snapshots
+//! decide the same on every thread, a loaded policy continues exactly, damaged files and bad input are clear errors, masks are
+//! obeyed, propensities are exact, batches decide as single requests do, and no policy acts on a NaN.
 
 mod requests;
 
@@ -18,7 +18,9 @@ use requests::{
     weighted_outcomes_count_as_so_many_equal_ones,
 };
 
-/// Tries all that a policy must do, and panics with a sentence at the first failure. Takes a few seconds for a small net.
+/// Runs all checks on a policy, and panics with a message at the first failure.
+///
+/// Takes a few seconds for a small net.
 ///
 /// Call it in a test for each preset, with settings that make training quick:
 ///
@@ -27,8 +29,8 @@ use requests::{
 /// locus::contract::check(&Registry::standard(), "lu-gauss[latent_dim=4,minibatches=2]");
 /// ```
 ///
-/// The statistical checks use fixed seeds, so they cannot fail by chance from one run to the next; a correct policy fails one of them
-/// with a probability of about 2e-3.
+/// The statistical checks use fixed seeds, so their result is the same in every run. A correct policy fails one of them with a
+/// probability of about 2e-3.
 pub fn check(registry: &Registry, policy: &str) {
     let spec = registry.parse(policy).unwrap_or_else(|error| panic!("{error}"));
     for (name, check) in CHECKS {
@@ -40,7 +42,7 @@ pub fn check(registry: &Registry, policy: &str) {
     }
 }
 
-/// A policy to try.
+/// The policy under test.
 struct Subject<'a> {
     registry: &'a Registry,
     spec: PolicySpec,
@@ -61,7 +63,7 @@ impl Subject<'_> {
         policy
     }
 
-    /// The same policy with another seed: it has learned the same, and draws other numbers.
+    /// The same policy with another seed: the same learned state, other random numbers.
     fn reseeded(&self, file: &[u8], seed: u64) -> Box<dyn Policy> {
         let mut body = body_of(file).to_vec();
         let place = 8 + self.spec.full().len() + 16;
@@ -79,7 +81,7 @@ fn round(number: u64) -> (Vec<f32>, Vec<f64>) {
     (context, rewards)
 }
 
-/// Plays rounds with immediate rewards; the choices that were made.
+/// Plays rounds with immediate rewards, and returns the choices.
 fn play(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<Choice> {
     rounds.map(|number| step(policy, number)).collect()
 }
@@ -120,7 +122,7 @@ fn sealed(body: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A policy that is certain of every choice may be deterministic; any other differs by its seed.
+/// A policy may be deterministic if all its propensities are 1; otherwise its choices must depend on the seed.
 fn same_seed_same_choices_other_seed_other_choices(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let choices = play(&mut *subject.build(1), 0..150);
@@ -148,7 +150,7 @@ fn choosing_changes_nothing(subject: &Subject<'_>) {
     let before = policy.save();
     let choices = ask(&*policy, 60..90);
     assert_same(spec, "asked again", &ask(&*policy, 60..90), &choices);
-    assert!(before == policy.save(), "{spec}: decisions changed what is saved");
+    assert!(before == policy.save(), "{spec}: decisions changed the saved bytes");
 }
 
 fn snapshots_decide_alike_on_every_thread_and_do_not_learn(subject: &Subject<'_>) {
@@ -174,16 +176,11 @@ fn saving_and_loading_leaves_no_trace(subject: &Subject<'_>) {
     let mut first = subject.build(1);
     let mut actions = play(&mut *first, 0..101);
     let loaded = subject.registry.load(&first.save());
-    let mut second = loaded.unwrap_or_else(|error| panic!("{spec}: what it saved does not load: {error}"));
+    let mut second = loaded.unwrap_or_else(|error| panic!("{spec}: the saved policy does not load: {error}"));
     assert_eq!(second.name(), first.name());
-    assert!(second.save() == first.save(), "{spec}: saved, loaded and saved again, the bytes differ");
+    assert!(second.save() == first.save(), "{spec}: saving, loading and saving again gives other bytes");
     actions.extend(play(&mut *second, 101..200));
-    assert_same(
-        spec,
-        "loaded after 101 rounds (does `encode` leave something out?)",
-        &actions,
-        &uninterrupted,
-    );
+    assert_same(spec, "loaded after 101 rounds (does `encode` omit state?)", &actions, &uninterrupted);
 }
 
 fn damaged_and_future_files_are_errors(subject: &Subject<'_>) {
@@ -191,7 +188,7 @@ fn damaged_and_future_files_are_errors(subject: &Subject<'_>) {
     let mut policy = subject.build(1);
     play(&mut *policy, 0..30);
     let file = policy.save();
-    // Every place of a small file, many of a large one.
+    // Every byte of a small file, many bytes of a large one.
     let step = file.len().div_ceil(1000);
     for length in (0..file.len()).step_by(step) {
         assert!(
@@ -230,7 +227,7 @@ fn bad_input_is_an_error_and_changes_nothing(subject: &Subject<'_>) {
         (&[0.5, 0.5, 0.5, 0.5, f32::INFINITY], "feature 4 of the context is inf, expected a finite number"),
     ];
     for (context, message) in contexts {
-        // Rounds of initial pulls and of drawing alike.
+        // A round of initial pulls, and one that the model decides.
         for round in [0, 30] {
             let error = policy.choose(Request::new(round, context)).unwrap_err();
             assert!(error.is_invalid_input(), "{spec}");
@@ -255,7 +252,7 @@ fn empty_and_absurd_shapes_are_errors(subject: &Subject<'_>) {
     }
 }
 
-/// Shapes and policies that nobody can have saved, with a checksum that is right.
+/// Impossible shapes and unknown policies, with a correct checksum.
 fn forged_shapes_and_unknown_policies_are_errors(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let file = subject.build(1).save();
@@ -333,8 +330,8 @@ fn extremes_neither_panic_nor_act_on_nan(subject: &Subject<'_>) {
     }
 }
 
-/// Draws are made as decisions are: an action wins as often in one as in the other. Bounds are five standard deviations
-/// of the difference of two proportions of 2000.
+/// An action must have the highest sampled reward as often as decisions choose it. Bounds are five standard deviations of the
+/// difference of two proportions of 2000.
 fn drawn_rewards_win_as_often_as_decisions_choose(subject: &Subject<'_>) {
     const N: usize = 2000;
     let spec = &subject.spec;
@@ -359,7 +356,7 @@ fn drawn_rewards_win_as_often_as_decisions_choose(subject: &Subject<'_>) {
     for seed in 0..N as u64 {
         let choice = subject.reseeded(&file, seed).choose(Request::new(1000, &context)).unwrap();
         if choice.propensity != Propensity::Unknown {
-            // It decides by a rule of its own, whose frequencies are checked by its propensities.
+            // It does not decide by Thompson sampling; the check of propensities covers its frequencies.
             return;
         }
         chosen[choice.action] += 1;
@@ -373,7 +370,7 @@ fn drawn_rewards_win_as_often_as_decisions_choose(subject: &Subject<'_>) {
     }
 }
 
-/// A checksum only guards against accidents: bodies that nobody saved must not panic the loader either.
+/// A checksum only guards against accidents: the loader must not panic on forged bodies either.
 fn forged_bodies_do_not_panic(subject: &Subject<'_>) {
     let mut policy = subject.build(1);
     play(&mut *policy, 0..10);

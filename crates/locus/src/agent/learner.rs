@@ -1,7 +1,7 @@
-//! What differs between policies: how a model decides, and how it learns.
+//! The traits that each policy implements: how a model decides, and how it learns.
 //!
-//! A [`Learner`] takes in outcomes and trains; the [`Decider`] inside it is all that a decision needs. A snapshot is a copy of the
-//! decider alone, so what is large in it is shared (`Arc`) and copied only when the learner changes it.
+//! A [`Learner`] processes outcomes and trains; its [`Decider`] holds everything that a decision needs. A snapshot is a clone of
+//! the decider, so its large parts are shared (`Arc`) and copied only when the learner changes them.
 
 use super::plan::Plan;
 use super::{FitReport, Replay, Scratch};
@@ -9,14 +9,17 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::Config;
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-/// What decides: a model of rewards as the last outcome left it. **Samples** marks methods that draw random numbers from `rng`.
+/// The deciding half of a policy: a frozen reward model.
 ///
-/// [`Learner::decider`] gives it. Cloning must be cheap, a few `Arc`s at most: every snapshot is a clone.
+/// **Samples** marks methods that draw random numbers from `rng`.
+///
+/// [`Learner::decider`] returns it. Cloning must be cheap, a few `Arc`s at most: every snapshot is a clone.
 pub trait Decider: Clone + Send + Sync + 'static {
-    /// Draws one posterior sample of every action's mean reward for each context into `rewards`, the rewards of a context side by
-    /// side. A context given twice is drawn for twice. **Samples.**
+    /// Draws one posterior sample of every action's mean reward for each context. **Samples.**
     ///
-    /// A model that is not sampled from gives what its decisions compare, such as predictions or upper bounds.
+    /// `rewards` is row-major, with one row per context. A context that is given twice gets two independent samples.
+    ///
+    /// A model without posterior samples returns the scores that its decisions compare, such as predictions or upper bounds.
     fn draw(
         &self,
         contexts: &[&[f32]],
@@ -25,23 +28,26 @@ pub trait Decider: Clone + Send + Sync + 'static {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown>;
 
-    /// Whether [`Decider::draw`] gives rewards. A decider without a reward model must override [`Decider::choose`] and
-    /// [`Decider::distribution`], whose defaults draw.
+    /// Whether [`Decider::draw`] returns rewards.
+    ///
+    /// A decider without a reward model must override [`Decider::choose`] and [`Decider::distribution`], whose defaults call it.
     const HAS_REWARDS: bool = true;
 
-    /// Whether every choice knows its exact propensity without being asked, because it follows a rule other than Thompson sampling.
+    /// Whether every choice reports its exact propensity, even if the request does not ask for it.
+    ///
+    /// Set it for rules with known probabilities, such as ε-greedy.
     ///
     /// [`Decider::choose`] then samples from [`Decider::distribution`], unless it is overridden.
     const KNOWS_PROPENSITIES: bool = false;
 
     /// Decides among the allowed actions. **Samples.**
     ///
-    /// The default is Thompson sampling: the allowed action with the highest reward of one draw, the first of several. Its propensity is
-    /// unknown. Override it to find the best action without sampling every reward; the result must equal the best of
-    /// [`Decider::draw`] with the same `rng`.
+    /// The default is Thompson sampling: the allowed action with the highest reward of one draw, the first of ties. Its
+    /// propensity is unknown. Override it to find the best action without sampling every reward; the result must equal the best
+    /// of [`Decider::draw`] with the same `rng`.
     ///
-    /// A model that explores by a rule of its own leaves this as it is, sets [`Decider::KNOWS_PROPENSITIES`], and says in
-    /// [`Decider::distribution`] how probable each action is.
+    /// A model with another exploration rule keeps the default, sets [`Decider::KNOWS_PROPENSITIES`], and computes the
+    /// probability of each action in [`Decider::distribution`].
     ///
     /// Decisions should not allocate: [`Scratch::with_rewards`] and [`Scratch::work`] give buffers that a thread reuses.
     fn choose(
@@ -65,13 +71,14 @@ pub trait Decider: Clone + Send + Sync + 'static {
         })
     }
 
-    /// Fills in the probability of every action: 0 for those that are not allowed, 1 in all. **Samples.**
+    /// Computes the probability of every action: 0 if it is not allowed; the sum is 1. **Samples.**
     ///
-    /// The default counts how often each allowed action has the highest reward in `n_draws` draws. Override it where the probabilities
-    /// are known, or cheaper to compute.
+    /// The default counts how often each allowed action has the highest reward in `n_draws` draws. Override it if the
+    /// probabilities are known or cheaper to compute.
     ///
-    /// Probabilities may depend on random numbers of `rng`: the action is sampled from them afterwards, so they are exact given these numbers. On
-    /// average over them, they must be how often [`Decider::choose`] takes each action.
+    /// Probabilities may depend on random numbers of `rng`: the action is sampled from the probabilities afterwards, so they are
+    /// exact given these numbers. Their mean over the random numbers must equal the frequency with which [`Decider::choose`]
+    /// takes each action.
     fn distribution(
         &self,
         request: Request<'_>,
@@ -89,9 +96,12 @@ pub trait Decider: Clone + Send + Sync + 'static {
         })
     }
 
-    /// Decides for many requests, each with its own random numbers. **Samples.** Fails with the index of a request that failed.
+    /// Decides for many requests, each with its own random numbers. **Samples.**
     ///
-    /// A choice must not depend on the other requests. The default decides one by one. The policy around it asks for at most 256 at once.
+    /// Fails with the index of the request that failed.
+    ///
+    /// A choice must not depend on the other requests. The default calls [`Decider::choose`] for each request. The policy passes
+    /// at most 256 requests at once.
     fn choose_many(
         &self,
         requests: &[Request<'_>],
@@ -103,8 +113,9 @@ pub trait Decider: Clone + Send + Sync + 'static {
         choose_one_by_one(self, requests, n_actions, rngs, scratch, choices)
     }
 
-    /// Fills in the probabilities of many requests, those of a request side by side. **Samples.** Fails with the index of a request
-    /// that failed. The default does so one by one.
+    /// Computes the probabilities of many requests, row-major. **Samples.**
+    ///
+    /// Fails with the index of the request that failed. The default calls [`Decider::distribution`] for each request.
     fn distribution_many(
         &self,
         requests: &[Request<'_>],
@@ -151,7 +162,7 @@ pub(crate) fn distribute_one_by_one(
     Ok(())
 }
 
-/// How often each allowed action has the highest of the drawn rewards, those of a draw side by side.
+/// How often each allowed action has the highest of the drawn rewards; `rewards` has one row per draw.
 pub(crate) fn win_shares(
     request: &Request<'_>,
     rewards: &[f64],
@@ -167,8 +178,8 @@ pub(crate) fn win_shares(
     Ok(())
 }
 
-/// Takes for each request the allowed action of the highest reward. `draw` fills in the rewards of one draw for each context, those of a
-/// context side by side; if it fails, the request that failed is the first with a reward that is not finite.
+/// Chooses for each request the allowed action with the highest reward. `draw` writes one draw of the rewards for each context,
+/// row-major; if it fails, the failed request is the first one with a reward that is not finite.
 pub(crate) fn choose_by_draws(
     requests: &[Request<'_>],
     n_actions: usize,
@@ -213,7 +224,7 @@ pub(crate) mod drawn {
     }
 }
 
-/// The action in whose share of (0, 1) the number falls, with its share; never one without a share.
+/// The action whose interval of the cumulative probabilities contains the number, with its probability; never one of probability 0.
 pub(crate) fn pick(probabilities: &[f64], number: f64) -> Choice {
     let (mut rest, mut last) = (number, 0);
     for (action, &probability) in probabilities.iter().enumerate() {
@@ -224,59 +235,65 @@ pub(crate) fn pick(probabilities: &[f64], number: f64) -> Choice {
             (rest, last) = (rest - probability, action);
         }
     }
-    // The shares add up to 1 but for rounding, which leaves the last one a little short.
+    // Rounding may leave the sum of the shares slightly below 1.
     Choice::new(last).with_propensity(probabilities[last])
 }
 
-/// What learns. [`Definition::of`](crate::Definition::of) makes a policy of it.
+/// The learning half of a policy. [`Definition::of`](crate::Definition::of) turns it into a policy.
 ///
-/// The policy around it does the rest: it checks inputs and draws, plays the initial pulls, keeps the replay, calls
-/// [`Learner::fit`] on schedule, undoes a training round that diverged, and saves and loads.
+/// The policy around it does the rest: it checks inputs and draws, makes the initial pulls, keeps the replay, calls
+/// [`Learner::fit`] on schedule, reverts a round of training that diverged, and saves and loads.
 pub trait Learner: Clone + Send + Sync + 'static {
     /// Its settings, declared with [`config!`](crate::config).
     type Config: Config;
 
-    /// What it decides with.
+    /// The deciding half.
     type Decider: Decider;
 
-    /// Whether [`Learner::observe`] and [`Learner::fit`] heed weights; if not, the policy refuses outcomes of another weight than 1.
+    /// Whether [`Learner::observe`] and [`Learner::fit`] support weights.
+    ///
+    /// If not, the policy rejects outcomes with a weight other than 1.
     const HEEDS_WEIGHTS: bool = false;
 
-    /// Rejects settings that are individually valid but incompatible with this shape or with each other; see [`Error::invalid_setting`].
+    /// Rejects settings that are incompatible with this shape or with each other.
+    ///
+    /// Return [`Error::invalid_setting`]. Ranges of single settings are checked before.
     fn check(_config: &Self::Config, _shape: Shape) -> Result<(), Error> {
         Ok(())
     }
 
-    /// How the policy around it behaves.
+    /// The initial pulls and the training schedule.
     fn plan(config: &Self::Config) -> Plan;
 
     /// The untrained model. Randomness comes from streams of `seed`.
     fn new(config: &Self::Config, shape: Shape, seed: Seed) -> Self;
 
-    /// What decides now.
+    /// The current decider.
     fn decider(&self) -> &Self::Decider;
 
-    /// Takes in one outcome at once. Rank-one updates belong here; nets do nothing.
+    /// Learns from one outcome immediately. Rank-one updates belong here; nets do nothing.
     ///
     /// An outcome of weight w counts as w equal ones.
     fn observe(&mut self, _outcome: &Outcome<'_>) {}
 
-    /// Takes in many outcomes at once. The default does so one by one.
+    /// Learns from many outcomes immediately. The default calls [`Learner::observe`] for each.
     fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
         outcomes.iter().for_each(|outcome| self.observe(outcome));
     }
 
-    /// Trains on the replay, when the plan says so. **Samples.** A learner whose plan is [`Plan::trained`] must implement it; the default panics.
+    /// Trains on the replay, on the plan's schedule. **Samples.**
     ///
-    /// After an error the policy restores the learner as it was before the call.
+    /// A learner whose plan is [`Plan::trained`] must implement it; the default panics.
+    ///
+    /// After an error the policy restores the learner to its state before the call.
     fn fit(&mut self, _replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         panic!("a learner whose plan is `Plan::trained` must implement `Learner::fit`")
     }
 
-    /// Writes all that [`Learner::decode`] needs to continue.
+    /// Writes the state that [`Learner::decode`] needs to continue.
     fn encode(&self, encoder: &mut Encoder);
 
-    /// Reads what [`Learner::encode`] wrote. No bytes may panic it: fail with [`Decoder::damaged`] instead.
+    /// Reads what [`Learner::encode`] wrote. Must not panic on any bytes: fail with [`Decoder::damaged`].
     fn decode(config: &Self::Config, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error>;
 }
 
@@ -284,9 +301,9 @@ pub trait Learner: Clone + Send + Sync + 'static {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Breakdown {
-    /// Which computation.
+    /// The computation that gave it.
     pub place: String,
-    /// What came out.
+    /// The number.
     pub found: f64,
 }
 
@@ -297,7 +314,7 @@ impl Breakdown {
     }
 }
 
-/// The index of the highest reward, the first of several.
+/// The index of the highest reward, the first of ties.
 #[cfg(any(test, feature = "contract"))]
 pub(crate) fn highest(rewards: &[f64]) -> Result<usize, Breakdown> {
     Request::new(0, &[]).highest(rewards)

@@ -1,7 +1,8 @@
 //! How is an action chosen, and learned?
 //!
-//! Two traits face the caller. [`Choose`] decides and cannot learn; it is shared between threads. [`Policy`] learns and gives out
-//! such deciders. Two more face whoever writes a policy: a [`Learner`] and its [`Decider`], which `Agent` makes a policy of.
+//! Callers use two traits. [`Choose`] decides and cannot learn; threads share it. [`Policy`] learns and creates snapshots that
+//! implement [`Choose`]. Authors of policies implement two more, [`Learner`] and its [`Decider`]; `Agent` turns them into a
+//! policy.
 
 #[cfg(any(test, feature = "contract"))]
 #[allow(clippy::unwrap_used, reason = "a check that fails panics")]
@@ -30,36 +31,37 @@ pub(crate) use scratch::Cache;
 pub use scratch::Scratch;
 pub(crate) use wrapper::Agent;
 
-/// Something that can decide; safe to share between threads, unable to learn.
+/// The deciding interface of a policy: it cannot learn, and is safe to share between threads.
 pub trait Choose: Send + Sync {
     /// The policy in canonical form, for records, tables and files: `lin-full-post[prior_precision=1]`.
     fn name(&self) -> &str;
 
-    /// Width of the contexts and number of actions that it was built for.
+    /// The number of features and of actions that it was built for.
     fn shape(&self) -> Shape;
 
-    /// Decides for one request. **Samples**, from the stream of its seed for the request's round. Does not
-    /// block, and does not allocate once its thread has made a decision of this size.
+    /// Decides for one request. **Samples** from the stream of its seed for the request's round.
+    ///
+    /// Does not block, and does not allocate once its thread has made a decision of this size.
     fn choose(&self, request: Request<'_>) -> Result<Choice, Error>;
 
-    /// Fills in the probability of every action, 0 for those that the request does not allow. **Samples.**
+    /// Computes the probability of every action, 0 for those that the request does not allow. **Samples.**
     ///
-    /// A request that asks for its propensity is decided by these probabilities: what they depend on beside the context, such as
-    /// a noise variance or the draws of a net, comes from the stream of the round; then the action is sampled from them. So the
-    /// propensity is exact even where a probability only approximates how often a posterior sample favors the action. The same round
+    /// If a request asks for its propensity, the action is sampled from these probabilities. Besides the context they may depend
+    /// on random numbers, such as a noise variance or posterior samples of a net, which come from the stream of the round. So the
+    /// reported propensity is exact, even where the probabilities only approximate those of Thompson sampling. The same round
     /// gives the same probabilities and the same action.
     ///
-    /// `probabilities` has one place for each action; [`Request::with_propensity`] makes no difference here.
+    /// `probabilities` must have one entry for each action. [`Request::with_propensity`] has no effect here.
     ///
-    /// With the default setting `floor=0` an action may have the probability 0, and offline evaluation cannot tell how good it is. Set
-    /// `floor=0.1` to spread a tenth of the probability evenly over the allowed actions, in every decision.
+    /// With the default setting `floor=0` an action may have the probability 0, and offline evaluation cannot estimate its value.
+    /// Set `floor=0.1` to spread a tenth of the probability evenly over the allowed actions, in every decision.
     fn distribution(&self, request: Request<'_>, probabilities: &mut [f64]) -> Result<(), Error>;
 
-    /// Decides for many requests, in their order. Allocates.
+    /// Decides for many requests and returns the choices in the same order. Allocates.
     ///
-    /// Faster than one by one: linear policies share the pass over their factors, nets the product with their weights. A request's
-    /// choice does not depend on the others. Linear policies choose as [`Choose::choose`] does, to the bit. The rewards that nets draw differ by
-    /// rounding, by less than 1e-5 of their size.
+    /// Faster than single calls: linear policies share the pass over their factors, nets the product with their weights. A choice
+    /// does not depend on the other requests. Linear policies make exactly the choices of [`Choose::choose`]. The rewards that
+    /// nets sample differ by rounding, by less than 1e-5 of their size.
     ///
     /// Fails if a request is invalid or cannot be decided; [`Error::index`] says which.
     fn choose_many(&self, requests: &[Request<'_>]) -> Result<Vec<Choice>, Error> {
@@ -68,7 +70,9 @@ pub trait Choose: Send + Sync {
         Ok(choices)
     }
 
-    /// The same into a slice, which must have one place for each request. After an error its contents are unspecified.
+    /// Like [`Choose::choose_many`], into a slice with one entry for each request.
+    ///
+    /// After an error its contents are unspecified.
     fn choose_into(&self, requests: &[Request<'_>], choices: &mut [Choice]) -> Result<(), Error> {
         check_length("choices", choices.len(), requests.len())?;
         for (index, (request, choice)) in requests.iter().zip(choices).enumerate() {
@@ -77,8 +81,10 @@ pub trait Choose: Send + Sync {
         Ok(())
     }
 
-    /// Fills in the probabilities of many requests, those of a request side by side: one place for each action of each request. Allocates. After an
-    /// error the contents are unspecified; [`Error::index`] says which request failed.
+    /// Computes the probabilities of many requests. Allocates.
+    ///
+    /// `probabilities` is row-major, with one row per request and one entry per action. After an error its contents are
+    /// unspecified; [`Error::index`] says which request failed.
     fn distribution_many(&self, requests: &[Request<'_>], probabilities: &mut [f64]) -> Result<(), Error> {
         let n_actions = self.shape().n_actions;
         check_length("probabilities", probabilities.len(), requests.len() * n_actions)?;
@@ -89,11 +95,14 @@ pub trait Choose: Send + Sync {
         Ok(())
     }
 
-    /// Draws every action's mean reward for each context, as a decision would: the rewards of a context side by side,
-    /// one context after another. **Samples**, from the stream `"sample"` of `round`. Allocates.
+    /// Samples every action's mean reward for each context, as a decision would. Allocates.
     ///
-    /// Give one context many times to see its distribution, or many contexts once each. Policies that do not sample rewards return the
-    /// deterministic scores that they compare: predicted rewards (`epsilon-greedy`, `boltzmann`) or upper bounds (`lin-ucb`). A policy without a reward model fails ([`Error::is_no_rewards`]).
+    /// The result is row-major, with one row per context and one entry per action. **Samples** from the stream `"sample"` of
+    /// `round`.
+    ///
+    /// Pass one context many times to see its posterior, or many contexts once each. Policies that do not sample rewards return
+    /// the deterministic scores that they compare: predicted rewards (`epsilon-greedy`, `boltzmann`) or upper bounds (`lin-ucb`).
+    /// A policy without a reward model fails ([`Error::is_no_rewards`]).
     fn sample_rewards(&self, _round: u64, _contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
         Err(Kind::NoRewards { policy: self.name().to_owned() }.into())
     }
@@ -101,17 +110,20 @@ pub trait Choose: Send + Sync {
 
 /// A decision rule that learns from bandit feedback.
 pub trait Policy: Choose {
-    /// Learns from one outcome, and trains when training is due. Outcomes may be delayed, reordered or missing; what was learned depends on
-    /// their order.
+    /// Learns from one outcome, and trains when training is due.
+    ///
+    /// Outcomes may be delayed, reordered or missing; the learned state depends on their order.
     ///
     /// Bad input is an error and changes nothing. If training diverges ([`Error::is_numeric`]), the outcome is still stored and the model
     /// keeps its state from before this round of training: do not submit the outcome again.
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error>;
 
-    /// Learns from many outcomes, in their order, and trains at most once: after the last of them, if training fell due on the way.
+    /// Learns from many outcomes, in their order, and trains at most once.
     ///
-    /// Use it for logs and for rewards that come in batches. It is faster than one by one, and gives linear policies what one by one
-    /// gives, up to rounding; a policy that trains on schedule trains once where it would have trained several times.
+    /// Training happens after the last outcome, if any of them made it due.
+    ///
+    /// Use it for logs and for batched rewards. It is faster than single calls. Linear policies learn the same as from single
+    /// calls, up to rounding; a policy that trains on a schedule trains once instead of several times.
     ///
     /// If one outcome is invalid, nothing is learned and [`Error::index`] says which.
     fn learn_many(&mut self, outcomes: &[Outcome<'_>]) -> Result<FitReport, Error>;
@@ -122,7 +134,9 @@ pub trait Policy: Choose {
     /// How many outcomes were learned.
     fn n_observed(&self) -> u64;
 
-    /// The highest round among the outcomes learned; `None` if there is none, or if an earlier version saved the policy without it.
+    /// The highest round among the learned outcomes.
+    ///
+    /// `None` if there is none, or if an earlier version saved the policy without it.
     fn last_round(&self) -> Option<u64>;
 
     /// The first round that is still free: above every round learned, and at least what [`Policy::set_next_round`] set.
@@ -134,17 +148,17 @@ pub trait Policy: Choose {
     /// below [`Policy::next_round`] changes nothing.
     fn set_next_round(&mut self, round: u64);
 
-    /// A frozen copy of what [`Choose::choose`] needs, which decides while this policy learns.
+    /// A frozen copy that decides while this policy learns.
     ///
     /// Costs well under a microsecond. The next [`Policy::learn`] then copies the part that it changes: one action's posterior in a linear
     /// policy, the weights of a net when it trains.
     fn snapshot(&self) -> Arc<dyn Choose>;
 
-    /// The whole policy as a versioned, checksummed file; [`load`](crate::load) resumes from it exactly.
+    /// Serializes the whole policy, versioned and checksummed; [`load`](crate::load) resumes from it exactly.
     fn save(&self) -> Vec<u8>;
 }
 
-/// What a call of [`Policy::learn`], or a round of training in [`Learner::fit`], did; the default is nothing.
+/// Statistics of a call of [`Policy::learn`] or [`Learner::fit`]; the default means no training.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct FitReport {
@@ -152,18 +166,20 @@ pub struct FitReport {
     pub minibatches: u32,
     /// Mean loss over these minibatches.
     pub mean_loss: Option<f64>,
-    /// How often a guard changed a number so that training could go on, such as a standard deviation held at its floor.
+    /// How often a guard changed a number to continue training.
+    ///
+    /// An example is a standard deviation clamped at its floor.
     pub interventions: u64,
 }
 
 impl FitReport {
-    /// A round of training on so many minibatches, with their mean loss.
+    /// A round of training on `minibatches` minibatches, with their mean loss.
     pub const fn new(minibatches: u32, mean_loss: f64) -> Self {
         Self { minibatches, mean_loss: Some(mean_loss), interventions: 0 }
     }
 }
 
-/// Fails unless a slice for results has as many places as there are results.
+/// Fails unless a slice for results has the expected length.
 pub(crate) fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     match found == expected {
         true => Ok(()),

@@ -3,9 +3,9 @@
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Outcome, Rng, Shape};
 
-/// Observations in the order in which they came, all of them or the last `capacity`.
+/// Observations in order of arrival, all of them or the last `capacity`.
 ///
-/// Adding one costs the same however many there are; at capacity the newest takes the place of the oldest.
+/// Adding one takes constant time, or logarithmic time with weights; at capacity the newest replaces the oldest.
 #[derive(Clone, Debug)]
 pub struct Replay {
     n_features: usize,
@@ -16,9 +16,9 @@ pub struct Replay {
     actions: Vec<u32>,
     /// [n]
     rewards: Vec<f64>,
-    /// Absent while all weights are 1, so that draws then take the numbers that they always took.
+    /// `None` while all weights are 1, so that unweighted sampling uses the same random numbers as in earlier versions.
     weights: Option<SumTree>,
-    /// Where the oldest observation stands.
+    /// Index of the oldest observation.
     oldest: usize,
 }
 
@@ -26,7 +26,7 @@ pub struct Replay {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Observation<'a> {
-    /// The context that was decided for.
+    /// The context of the decision.
     pub context: &'a [f32],
     /// The action that was taken.
     pub action: usize,
@@ -55,7 +55,7 @@ impl Replay {
         self.actions.len()
     }
 
-    /// Whether nothing was observed yet.
+    /// Whether it holds no observation.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
     }
@@ -65,7 +65,7 @@ impl Replay {
         self.weights.as_ref().map_or(self.len() as f64, SumTree::total)
     }
 
-    /// Whether an observation has, or had, another weight than 1.
+    /// Whether any observation has, or had, a weight other than 1.
     pub fn is_weighted(&self) -> bool {
         self.weights.is_some()
     }
@@ -93,7 +93,7 @@ impl Replay {
         }
     }
 
-    /// Observation `index`, from 0 for the oldest one kept. Panics if there are not as many.
+    /// Observation `index`; 0 is the oldest. Panics if there is none.
     pub fn get(&self, index: usize) -> Observation<'_> {
         assert!(index < self.len(), "observation {index} of {}", self.len());
         let to_end = self.len() - self.oldest;
@@ -106,13 +106,14 @@ impl Replay {
         }
     }
 
-    /// Draws an observation with a probability in proportion to its weight; draws are independent, so the same one may come again. Panics if
-    /// there is none.
+    /// Samples an observation with replacement, with probability proportional to its weight.
+    ///
+    /// Panics if there is none.
     pub fn sample(&self, rng: &mut Rng) -> Observation<'_> {
         self.get(self.sample_index(rng))
     }
 
-    /// The same, as what [`Replay::get`] takes.
+    /// Like [`Replay::sample`], but returns an index for [`Replay::get`].
     pub fn sample_index(&self, rng: &mut Rng) -> usize {
         let Some(weights) = &self.weights else { return rng.below(self.len()) };
         let place = weights.find(rng.uniform() * weights.total());
@@ -129,7 +130,7 @@ impl Replay {
         }
         encoder.u64(u64::from(self.weights.is_some()));
         if self.weights.is_some() {
-            // Draws in proportion to weights depend on where each stands.
+            // Weighted sampling depends on the position of each weight in the ring.
             encoder.usize(self.oldest);
             (0..self.len()).for_each(|index| encoder.f64(self.get(index).weight));
         }
@@ -158,7 +159,7 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Reads the weights, and turns the ring as it stood.
+    /// Reads the weights, and rotates the ring to its saved position.
     fn decode_weights(&mut self, decoder: &mut Decoder<'_>) -> Result<(), Error> {
         let (n, oldest) = (self.len(), decoder.usize()?);
         if self.oldest != 0 || (oldest != 0 && (oldest >= n || n < self.capacity)) {
@@ -181,8 +182,7 @@ impl Replay {
     }
 }
 
-/// Weights whose sums over ranges are kept, so that drawing in proportion to them, and changing one, take a time that grows with the
-/// logarithm of their number.
+/// A binary tree of weights and their sums: sampling in proportion to weights and changing one take logarithmic time.
 #[derive(Clone, Debug)]
 struct SumTree {
     n: usize,
@@ -233,12 +233,12 @@ impl SumTree {
         }
     }
 
-    /// The place whose share of 0 to the total holds this number.
+    /// The place whose interval of the cumulative weights contains `number`.
     fn find(&self, mut number: f64) -> usize {
         let mut node = 1;
         while node < self.n_leaves() {
             node *= 2;
-            // Rounding must not lead to where there is nothing.
+            // Rounding must not lead to an empty subtree.
             if number >= self.nodes[node] && self.nodes[node + 1] > 0.0 {
                 number -= self.nodes[node];
                 node += 1;
@@ -261,7 +261,7 @@ mod tests {
         replay
     }
 
-    /// Over 100 000 draws each share has a standard deviation of at most 0.0016; five of them by chance once in 170 000 seeds.
+    /// Over 100 000 draws each share has a standard deviation of at most 0.0016; five of them occur once in 170 000 seeds.
     #[test]
     fn draws_are_in_proportion_to_weights() {
         let weights = [1.0, 1.0, 0.5, 3.0, 2.0, 10.0, 0.25, 4.0, 1.0];
@@ -343,7 +343,7 @@ mod tests {
             counts[replay.sample(&mut rng).reward as usize] += 1;
         }
         assert_eq!(counts[..3], [0, 0, 0]);
-        // Each count has a standard deviation of 89; five of them by chance once in 300 000 seeds.
+        // Each count has a standard deviation of 89; five of them occur once in 300 000 seeds.
         assert!(counts[3..].iter().all(|count| (count - 10_000).abs() < 450), "{counts:?}");
     }
 

@@ -1,4 +1,4 @@
-//! Room for a decision's intermediate numbers, kept by each thread.
+//! Per-thread buffers for the intermediate numbers of a decision.
 //!
 //! `choose` takes `&self` and may run on many threads at once, so it cannot use buffers of the policy without
 //! a lock. Each thread keeps one set of buffers instead; they grow to the largest decision made there.
@@ -10,15 +10,15 @@ use std::cell::RefCell;
 #[derive(Debug, Default)]
 pub struct Scratch {
     doubles: Vec<f64>,
-    /// What models keep here for themselves, one of each type.
+    /// Models' own buffers, one of each type.
     works: Vec<Box<dyn Any>>,
-    /// One draw of every action's reward, apart from the rest because models draw into it while they use the rest.
+    /// One draw of every action's reward; separate, because models use the other buffers while they write to it.
     rewards: Vec<f64>,
-    /// The features that a decision is made on, apart from the rest for the same reason.
+    /// The features of a decision; separate for the same reason.
     features: Vec<f64>,
-    /// The probabilities of all actions, apart from the rest for the same reason.
+    /// The probabilities of all actions; separate for the same reason.
     probabilities: Vec<f64>,
-    /// Room for slices that are borrowed only while they are used.
+    /// Storage for short-lived slices.
     slices: Vec<&'static [f32]>,
 }
 
@@ -29,14 +29,14 @@ thread_local! {
 impl Scratch {
     /// Calls `body` with this thread's buffers.
     pub(crate) fn with<T>(body: impl FnOnce(&mut Self) -> T) -> T {
-        // Taken out meanwhile: a decider may ask another policy on the same thread, which then gets buffers of its own.
+        // Taken out during the call: a decider may ask another policy on the same thread, which then gets buffers of its own.
         let mut scratch = SCRATCH.take();
         let result = body(&mut scratch);
         SCRATCH.set(scratch);
         result
     }
 
-    /// This thread's `T`, as the last decision left it: room for whatever a model computes on its way, in a type of its own.
+    /// This thread's `T`, as the last decision left it: a model's own buffers.
     ///
     /// ```
     /// # use locus::Scratch;
@@ -84,7 +84,7 @@ impl Scratch {
         result
     }
 
-    /// Calls `body` with one context `n` times over, and with the rest of the buffers.
+    /// Calls `body` with one context repeated `n` times, and with the rest of the buffers.
     pub(crate) fn with_copies<T>(
         &mut self,
         context: &[f32],
@@ -110,7 +110,7 @@ impl Scratch {
         result
     }
 
-    /// Slices of these lengths, holding whatever was left in them.
+    /// Slices of these lengths, with unspecified contents.
     pub(crate) fn doubles<const N: usize>(&mut self, lengths: [usize; N]) -> [&mut [f64]; N] {
         let total = lengths.iter().sum();
         if self.doubles.len() < total {
@@ -125,7 +125,7 @@ impl Scratch {
     }
 }
 
-/// Something that is worth keeping but not worth copying.
+/// A cached value that a clone does not copy.
 #[derive(Debug, Default)]
 pub(crate) struct Cache<T>(pub(crate) Option<Box<T>>);
 

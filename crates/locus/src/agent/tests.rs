@@ -1,4 +1,4 @@
-//! Batches against single decisions, for all policies whose batches are computed in another way.
+//! Batches against single decisions, for all policies that compute batches differently.
 
 use super::contract::specs;
 use super::learner::drawn;
@@ -48,7 +48,7 @@ impl Asked {
     }
 }
 
-/// More requests than a lot, and numbers of them that fill lanes and do not.
+/// More requests than one batch, and numbers of requests that do and do not fill the SIMD lanes.
 #[test]
 fn linear_policies_decide_in_batches_as_one_by_one_to_the_bit() {
     let shapes =
@@ -156,7 +156,7 @@ fn nets_have_in_batches_the_probabilities_that_they_have_alone() {
     }
 }
 
-/// A context so large that its reward overflows fails alone, and is named in a batch of others that are sound.
+/// A context so large that its reward overflows fails alone, and in a batch the error names its index.
 #[test]
 fn what_overflows_in_a_batch_is_named() {
     let shape = Shape::new(21, 4);
@@ -188,7 +188,7 @@ fn a_floor_of_1_is_uniform() {
     assert!(probabilities.iter().zip([1.0, 1.0, 0.0, 1.0]).all(|(p, share)| (p - share / 3.0).abs() < 1e-15));
 }
 
-/// Enough actions that a lot is one request, and that a scan for each of them would take minutes.
+/// So many actions that a batch is one request, and that a scan for each of them would take minutes.
 #[test]
 fn many_actions_are_decided_among_in_a_time_that_grows_with_their_number() {
     let shape = Shape::new(2, 200_000);
@@ -202,7 +202,7 @@ fn many_actions_are_decided_among_in_a_time_that_grows_with_their_number() {
     }
 }
 
-/// Its file did not tell them, and later outcomes cannot either.
+/// The file does not store them, and later outcomes cannot recover them.
 #[test]
 fn rounds_learned_before_format_2_stay_unknown() {
     let file = include_bytes!("../../tests/saved/format-1-lin-full-post.locus");

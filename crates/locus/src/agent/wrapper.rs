@@ -33,30 +33,30 @@ enum LastRound {
     /// Nothing was learned.
     None,
     Known(u64),
-    /// What was learned before the policy was saved in format 1 did not leave its rounds.
+    /// Outcomes were learned before the policy was saved in format 1, which did not store their rounds.
     Unknown,
 }
 
-/// What never changes about a policy.
+/// The immutable parts of a policy.
 struct Frame {
     identity: Identity,
     name: String,
     plan: Plan,
 }
 
-/// What decides, frozen.
+/// A frozen decider.
 struct Snapshot<D> {
     frame: Arc<Frame>,
     decider: D,
     pulls: Arc<Pulls>,
 }
 
-/// How often each action was observed, by weight, as far as the initial pulls need to know.
+/// How often each action was observed, by weight, up to the number of initial pulls.
 #[derive(Clone, Debug)]
 struct Pulls(Vec<f64>);
 
 impl Pulls {
-    /// Counts an outcome. Nothing is written, and so nothing copied, once the action has all its initial pulls.
+    /// Counts an outcome. Writes nothing, and so copies nothing, once the action has all its initial pulls.
     fn count(pulls: &mut Arc<Self>, outcome: &Outcome<'_>, initial_pulls: u32) {
         let most = f64::from(initial_pulls);
         if pulls.0[outcome.action] < most {
@@ -110,7 +110,7 @@ impl<L: Learner> Agent<L> {
         })
     }
 
-    /// The learner, to look into.
+    /// The learner, for tests.
     #[cfg(test)]
     pub(crate) fn learner(&self) -> &L {
         &self.learner
@@ -134,7 +134,7 @@ impl<L: Learner> Agent<L> {
         let plan = L::plan(config);
         // In format 1, `uniform` had no numbers of its own.
         let n_observed = if body.format() == 1 && body.remaining() == 0 { 0 } else { body.u64()? };
-        // Without counts the rounds alone end the initial pulls, as they did when format 1 was written.
+        // Without counts, rounds alone end the initial pulls, as when format 1 was written.
         let mut last_round = if n_observed == 0 { LastRound::None } else { LastRound::Unknown };
         let mut next_round = 0;
         let mut pulls = Vec::new();
@@ -174,7 +174,7 @@ impl<L: Learner> Agent<L> {
         Ok(())
     }
 
-    /// Counts an outcome that the learner took in, and keeps it for training. Whether training is due.
+    /// Counts an outcome that the learner observed, and stores it for training. Returns whether training is due.
     fn count(&mut self, outcome: &Outcome<'_>) -> bool {
         self.n_observed = self.n_observed.saturating_add(1);
         self.last_round = match self.last_round {
@@ -188,7 +188,7 @@ impl<L: Learner> Agent<L> {
         self.n_observed.is_multiple_of(u64::from(training.every))
     }
 
-    /// Trains, and undoes it if it diverges.
+    /// Trains, and reverts the training if it diverges.
     fn train(&mut self, round: u64) -> Result<FitReport, Error> {
         let Some((_, replay)) = &self.training else { return Ok(FitReport::default()) };
         let untrained = self.learner.clone();
@@ -212,12 +212,12 @@ impl Frame {
         self.identity.shape
     }
 
-    /// Where the random numbers of a decision come from.
+    /// The random stream of a decision.
     fn rng(&self, round: u64) -> Rng {
         self.identity.seed.stream("choose", round)
     }
 
-    /// Whether the action is sampled from the probabilities of all, rather than chosen by the model alone.
+    /// Whether the action is sampled from the probabilities of all actions rather than chosen by the model directly.
     fn is_by_distribution<D: Decider>(&self, request: &Request<'_>) -> bool {
         (request.wants_propensity && !D::KNOWS_PROPENSITIES) || self.plan.agent.floor > 0.0
     }
@@ -272,7 +272,7 @@ impl Frame {
         }
     }
 
-    /// Fails if a decider chose what it may not.
+    /// Fails if a decider made an invalid choice.
     fn checked<D: Decider>(&self, choice: Choice, request: &Request<'_>) -> Result<Choice, Error> {
         let n_actions = self.shape().n_actions;
         let is_possible = match choice.propensity {
@@ -280,7 +280,7 @@ impl Frame {
             Propensity::Unknown => !D::KNOWS_PROPENSITIES,
         };
         if choice.action < n_actions && request.allows(choice.action) && is_possible {
-            // Probabilities that were added up may exceed 1 by rounding.
+            // A sum of probabilities may exceed 1 by rounding.
             return Ok(match choice.propensity {
                 Propensity::Exact(probability) if probability > 1.0 => choice.with_propensity(1.0),
                 _ => choice,
@@ -290,7 +290,7 @@ impl Frame {
         Err(Kind::InvalidChoice { policy: self.name.clone(), action, propensity, n_actions }.into())
     }
 
-    /// Fills in the probabilities of a request that was checked.
+    /// Computes the probabilities of a checked request.
     fn fill(
         &self,
         decider: &impl Decider,
@@ -383,7 +383,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Decides for requests that were checked. Fails with the index of one.
+    /// Decides for checked requests. Fails with the index of the request that failed.
     fn choose_lot<D: Decider>(
         &self,
         decider: &D,
@@ -391,7 +391,7 @@ impl Frame {
         requests: &[Request<'_>],
         choices: &mut [Choice],
     ) -> Result<(), (usize, Error)> {
-        // Those that the model decides, and those that are sampled from probabilities.
+        // Requests that the model decides, and requests whose action is sampled from probabilities.
         let (mut by_model, mut by_distribution) = (Batch::default(), Batch::default());
         for (index, request) in requests.iter().enumerate() {
             if self.forced(pulls, request).is_some() {
@@ -465,7 +465,7 @@ impl Frame {
         Ok(())
     }
 
-    /// The probabilities of requests that the model decides, those of a request side by side. Fails with the index of one.
+    /// The probabilities of requests that the model decides, row-major. Fails with the index of the request that failed.
     fn distribution_of_batch(
         &self,
         decider: &impl Decider,
@@ -512,14 +512,14 @@ impl Frame {
     }
 }
 
-/// How many requests a decider is given at most at once: fewer where there are many actions, so that what it computes for them stays small.
+/// The largest batch that a decider gets: smaller for many actions, so that its intermediate results stay small.
 const BATCH: usize = 256;
 
 fn lot_len(n_actions: usize) -> usize {
     ((1 << 17) / n_actions).clamp(1, BATCH)
 }
 
-/// Requests that are decided together, where they stood, and where the random numbers of each come from.
+/// Requests that are decided together, their original indices, and the random stream of each.
 #[derive(Default)]
 struct Batch<'a> {
     indices: Vec<usize>,
@@ -530,7 +530,7 @@ struct Batch<'a> {
 impl<'a> Batch<'a> {
     fn push(&mut self, index: usize, request: Request<'a>, rng: Rng) {
         if self.rngs.is_empty() {
-            // Generators are large, so they are not moved about as the list grows.
+            // Generators are large, so the list reserves its capacity rather than moving them as it grows.
             self.rngs.reserve(BATCH);
         }
         self.indices.push(index);
@@ -543,7 +543,7 @@ fn in_round(Breakdown { place, found }: Breakdown, round: u64) -> Error {
     Kind::Numeric { place, found, round }.into()
 }
 
-/// Both kinds of deciders decide through the frame.
+/// The policy and its snapshots decide through the same code.
 macro_rules! choose_by_frame {
     () => {
         fn name(&self) -> &str {

@@ -16,18 +16,18 @@ impl Choice {
         Self { action, propensity: Propensity::Unknown }
     }
 
-    /// The same action, which was chosen with this probability.
+    /// Returns the same action with this probability as its exact propensity.
     pub const fn with_propensity(self, probability: f64) -> Self {
         Self { propensity: Propensity::Exact(probability), ..self }
     }
 
-    /// An action that had to be chosen.
+    /// An action that is chosen with probability 1.
     pub(crate) const fn certain(action: usize) -> Self {
         Self::new(action).with_propensity(1.0)
     }
 }
 
-/// How probable the chosen action was, as off-policy evaluation needs to know.
+/// The probability of the chosen action, which off-policy evaluation needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Propensity {

@@ -1,6 +1,6 @@
-//! What passes between a policy and its caller: a request, a choice and, sooner or later, an outcome.
+//! The types that a policy and its caller exchange: a request, a choice and, later, an outcome.
 //!
-//! All of these can gain fields without breaking callers: they are built by constructors and read by field.
+//! All of them can gain fields without breaking callers: constructors build them, and callers read fields.
 
 mod choice;
 mod outcome;

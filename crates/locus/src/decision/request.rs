@@ -4,18 +4,19 @@ use crate::agent::{Breakdown, check_reward};
 use crate::error::Kind;
 use crate::{Error, Shape};
 
-/// Asks for one decision.
+/// A request for one decision.
 ///
-/// The caller counts the rounds, from 0, one for each decision. A policy never counts decisions for itself, so rewards may be
-/// delayed, come in batches or be missing. The round does two things:
+/// The caller counts the rounds, from 0, one for each decision. A policy does not count decisions itself, so rewards may be
+/// delayed, batched or missing. The round does two things:
 ///
-/// - It selects the random numbers. Everything random in a decision follows from the policy's seed and `round`: ask twice for the same
-///   round and context, and the answer is the same. Never use a round for two decisions that should be independent.
+/// - It selects the random numbers. All randomness in a decision follows from the policy's seed and `round`: two requests with
+///   the same round and context get the same choice, unless the policy learns in between. Never use a round for two decisions
+///   that should be independent.
 /// - It ends the initial pulls. An action is forced only while it has fewer than `initial_pulls` observations *and* the round is below
 ///   `initial_pulls` times the number of actions.
 ///
-/// After loading a policy, continue from the round after [`Policy::last_round`](crate::Policy::last_round), or from your own counter
-/// if decisions are still waiting for their rewards.
+/// After loading a policy, continue with the round after [`Policy::last_round`](crate::Policy::last_round), or with your own
+/// counter if some decisions still await their rewards.
 ///
 /// ```
 /// use locus::{PolicySpec, Propensity, Request, Seed, Shape};
@@ -33,7 +34,7 @@ use crate::{Error, Shape};
 pub struct Request<'a> {
     /// The number of this decision, from 0.
     pub round: u64,
-    /// The features of whoever or whatever is decided for.
+    /// The features that the decision is based on.
     pub context: &'a [f32],
     /// Which actions may be chosen, one entry for each action; `None` allows all.
     pub allowed: Option<&'a [bool]>,
@@ -42,12 +43,12 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Asks for the decision of `round`, for `context`, among all actions.
+    /// Requests the decision of `round` for `context`, among all actions.
     pub const fn new(round: u64, context: &'a [f32]) -> Self {
         Self { round, context, allowed: None, wants_propensity: false }
     }
 
-    /// The same among the actions whose entry is `true`; there is one entry for each action.
+    /// Restricts the choice to the actions whose entry is `true`; one entry for each action.
     ///
     /// The choice is the best of the same random draw among the allowed actions.
     #[must_use]
@@ -55,10 +56,10 @@ impl<'a> Request<'a> {
         Self { allowed: Some(allowed), ..self }
     }
 
-    /// The same, and the choice reports [`Propensity::Exact`](crate::Propensity::Exact).
+    /// Makes the choice report [`Propensity::Exact`](crate::Propensity::Exact).
     ///
-    /// The policy then computes the probability of every action, samples the action from these probabilities and reports the one that
-    /// it used. See [`Choose::distribution`](crate::Choose::distribution).
+    /// The policy then computes the probability of every action, samples the action from these probabilities and reports the
+    /// probability of the sampled action. See [`Choose::distribution`](crate::Choose::distribution).
     #[must_use]
     pub const fn with_propensity(self) -> Self {
         Self { wants_propensity: true, ..self }
@@ -69,7 +70,7 @@ impl<'a> Request<'a> {
         self.allowed.is_none_or(|allowed| allowed[action])
     }
 
-    /// The allowed action of the highest reward, the first of several; `rewards` has one entry for each action.
+    /// The allowed action with the highest reward, the first of ties; `rewards` has one entry per action.
     ///
     /// Fails if the reward of an allowed action is not a finite number: no policy acts on such a draw.
     ///
@@ -95,10 +96,10 @@ impl<'a> Request<'a> {
         self.allowed.map_or(n_actions, |allowed| allowed.chunks(LOT).map(count).sum())
     }
 
-    /// The allowed action that has so many allowed ones before it. There must be one.
+    /// The allowed action with index `n` among the allowed ones. It must exist.
     pub(crate) fn nth_allowed(&self, mut n: usize) -> usize {
         let Some(allowed) = self.allowed else { return n };
-        // Whole lots are counted before one is looked into.
+        // Skips whole chunks by their counts before it searches one.
         for (lot, allowed) in allowed.chunks(LOT).enumerate() {
             let n_allowed = count(allowed);
             if n < n_allowed {
@@ -125,10 +126,10 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Actions that are counted at once.
+/// Actions per chunk that are counted together.
 const LOT: usize = 32;
 
-/// How many entries of a lot are true; in bytes, of which a vector holds many.
+/// Counts the true entries of a chunk. Counts in bytes, because a SIMD vector holds many of them.
 fn count(lot: &[bool]) -> usize {
     usize::from(lot.iter().fold(0, |n: u8, is_allowed| n + u8::from(*is_allowed)))
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::Kind;
 
-/// How wide a context is and how many actions there are to choose from.
+/// The number of features of a context and the number of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Shape {
@@ -19,10 +19,10 @@ impl Shape {
         Self { n_features, n_actions }
     }
 
-    /// The most features, and the most actions, that a policy can be built for.
+    /// The largest number of features, and of actions, that a policy supports.
     pub const MAX: usize = 1_000_000;
 
-    /// Fails unless there is something to look at and something to choose, and neither is absurd.
+    /// Fails unless both numbers are between 1 and [`Self::MAX`].
     pub(crate) fn check(self) -> Result<(), Error> {
         let Self { n_features, n_actions } = self;
         if [n_features, n_actions].iter().all(|n| (1..=Self::MAX).contains(n)) {
@@ -36,7 +36,7 @@ impl Shape {
         if context.len() != self.n_features {
             return Err(Kind::ContextLength { found: context.len(), expected: self.n_features }.into());
         }
-        // All at once first, which vectors can do.
+        // Without an early exit first, which the compiler vectorizes.
         if context.iter().fold(true, |are_finite, feature| are_finite & feature.is_finite()) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Numerical methods; none of them knows of bandits.
+//! Numerical methods, independent of bandits.
 
 pub mod gp;
 pub mod linear;

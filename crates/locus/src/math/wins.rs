@@ -1,4 +1,4 @@
-//! How probable it is that each of several independent normal numbers is the highest.
+//! The probability that each of several independent normal numbers is the highest.
 //!
 //! ```text
 //! P(a) = ∫ φ((t − m_a)/s_a)/s_a · Π_{b≠a} Φ((t − m_b)/s_b) dt
@@ -10,7 +10,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Beyond so many standard deviations a normal number is taken not to lie; it does so with a probability of 4e-8.
+/// Normal numbers beyond this many standard deviations are ignored; their probability is 4e-8.
 const REACH: f64 = 5.5;
 
 /// The width of a panel, in standard deviations of the narrowest distribution in it; with n distributions, at most the second number over √(2·log n).
@@ -37,7 +37,7 @@ struct Contender {
     end: f64,
 }
 
-/// Numbers that may be the highest, and room to find out how probably each is.
+/// The candidates for the highest number, and buffers for their probabilities.
 #[derive(Debug, Default)]
 pub struct Race {
     contenders: Vec<Contender>,
@@ -51,7 +51,7 @@ pub struct Race {
 }
 
 impl Race {
-    /// Begins anew, without numbers.
+    /// Removes all numbers.
     pub fn clear(&mut self) {
         self.contenders.clear();
         (self.start, self.certain) = (f64::NEG_INFINITY, None);
@@ -83,7 +83,7 @@ impl Race {
         }
     }
 
-    /// Fills in how probable it is that each number is the highest; 0 for those that did not enter. They add up to 1.
+    /// Writes the probability that each number is the highest; 0 for those that did not enter. The sum is 1.
     ///
     /// # Panics
     ///
@@ -161,7 +161,7 @@ impl Lot {
     }
 }
 
-/// Φ of the contenders of a lot at one node, and their densities.
+/// Φ of a block of contenders at one node, and their densities.
 #[derive(Clone, Debug, Default)]
 struct AtNode {
     below: [f64; LANES],

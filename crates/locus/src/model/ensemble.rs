@@ -1,4 +1,4 @@
-//! Batches of decisions by ensembles: each request draws a net, and requests that drew the same net are predicted together.
+//! Batched decisions of ensembles: each request draws a net, and requests with the same net are predicted together.
 
 use crate::agent::Breakdown;
 
@@ -16,9 +16,10 @@ impl DrawnNets {
         Self { by_net }
     }
 
-    /// Fills in the rewards of all contexts. `predict` is given a net, the contexts of the requests that drew it, and where their rewards go.
+    /// Writes the rewards of all contexts. The arguments of `predict` are a net, the contexts of the requests that drew it, and
+    /// the buffer of their rewards.
     ///
-    /// If it fails, the rewards that are not finite tell which request was at fault.
+    /// If it fails, rewards that are not finite identify the failed request.
     pub(crate) fn for_each(
         &self,
         contexts: &[&[f32]],

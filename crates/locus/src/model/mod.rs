@@ -1,7 +1,7 @@
-//! The policies, one folder a family: what each learns and decides by.
+//! The policies, one folder per family.
 //!
-//! A policy is a module with a `definition()`: its id, summary, presets and learner. The list of its family names it, and that is
-//! all; `Registry::standard` has what the lists have.
+//! A policy is a module with a `definition()`: its id, summary, presets and learner. To register a policy, add it to the list of
+//! its family; `Registry::standard` contains all lists.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ macro_rules! buildable {
             }
 
             #[cfg(test)]
-            #[allow(dead_code, reason = "not every policy is looked into by tests")]
+            #[allow(dead_code, reason = "tests do not use it for every policy")]
             pub(crate) fn build_agent(
                 &self,
                 shape: $crate::Shape,

@@ -1,4 +1,4 @@
-//! A uniformly random action: what every regret is measured against.
+//! Uniformly random actions: the baseline that regret is normalized by.
 
 use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
 use crate::registry::Definition;
@@ -14,7 +14,7 @@ config! {
 }
 
 pub(crate) fn definition() -> Definition<UniformConfig> {
-    let summary = "A uniformly random action; what regret is normalized by";
+    let summary = "Uniformly random actions; the baseline that regret is normalized by";
     Definition::of::<Uniform>("uniform", summary).presets([("benchmark", UniformConfig::default())])
 }
 

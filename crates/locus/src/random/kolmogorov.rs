@@ -5,7 +5,7 @@ pub(crate) fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 
-/// Kolmogorov's statistic, of one sample or of two, exceeds this by chance once in 10 000 seeds.
+/// Kolmogorov's statistic, of one sample or of two, exceeds this for one seed in 10 000.
 pub(crate) const KOLMOGOROV_ONE_IN_10_000: f64 = 2.225;
 
 /// The largest distance between the empirical distribution of `sample` and `cdf`, times √n.

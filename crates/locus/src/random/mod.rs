@@ -1,4 +1,4 @@
-//! One seed, its named streams, and the distributions that are drawn from them.
+//! The seed, its named streams, and the distributions that they sample.
 
 #[cfg(test)]
 pub(crate) mod kolmogorov;

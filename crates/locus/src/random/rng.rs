@@ -32,7 +32,7 @@ impl Rng {
     pub fn below(&mut self, n: usize) -> usize {
         assert!(n > 0, "no number lies below 0");
         let n = n as u64;
-        // Lemire's method: the high word of a product, with the few biased low words refused.
+        // Lemire's method: the high word of a product; the few biased low words are rejected.
         let threshold = n.wrapping_neg() % n;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
@@ -79,7 +79,7 @@ impl Rng {
         }
     }
 
-    /// `n_chosen` different numbers of `0..n`, in random order. Panics if there are fewer than that.
+    /// `n_chosen` different numbers of `0..n`, in random order. Panics if `n_chosen > n`.
     pub fn choose_distinct(&mut self, n: usize, n_chosen: usize) -> Vec<usize> {
         assert!(n_chosen <= n, "cannot choose {n_chosen} different numbers of {n}");
         let mut numbers: Vec<usize> = (0..n).collect();
@@ -225,7 +225,7 @@ mod tests {
         for _ in 0..70_000 {
             counts[rng.below(7)] += 1;
         }
-        // Each count has a standard deviation of 93; five of them by chance once in 250 000 seeds.
+        // Each count has a standard deviation of 93; five of them occur once in 250 000 seeds.
         assert!(counts.iter().all(|count| (count - 10_000).abs() < 470), "{counts:?}");
 
         let mut chosen = rng.choose_distinct(50, 50);

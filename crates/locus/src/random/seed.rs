@@ -9,27 +9,27 @@ use rand_core::SeedableRng;
 
 use crate::Rng;
 
-/// The random seed of a policy or a trial, from which all its random numbers come.
+/// The random seed of a policy or a trial; all its random numbers follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seed(u64);
 
 impl Seed {
-    /// The seed of this number.
+    /// The seed with this number.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The number that [`Seed::new`] turns into this seed again.
+    /// The number of this seed, as passed to [`Seed::new`].
     pub const fn number(self) -> u64 {
         self.0
     }
 
-    /// A seed of its own for something that has a name.
+    /// Derives a seed from this one and a label.
     pub fn derive(self, label: &str) -> Self {
         Self(mix(mix(self.0 ^ LABEL) ^ hash(label)))
     }
 
-    /// A seed of its own for something that has a number.
+    /// Derives a seed from this one and an index.
     pub fn derive_index(self, index: u64) -> Self {
         Self(mix(mix(self.0 ^ INDEX) ^ mix(index)))
     }
@@ -59,12 +59,12 @@ impl Seed {
 
 /// 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Keep names and numbers apart. The mixing is a bijection, so for every label there is one index in 2⁶⁴ whose seed is the same; small
-/// indices meet no label in use.
+/// Separate labels from indices. The mixing is a bijection, so for every label there is one index in 2⁶⁴ with the same seed;
+/// small indices do not collide with any label in use.
 const LABEL: u64 = 0x6C61_6265_6C00_0000;
 const INDEX: u64 = 0x696E_6465_7800_0000;
 
-/// The finaliser of SplitMix64: a bijection of `u64` that spreads every bit over all.
+/// The finalizer of SplitMix64: a bijection of `u64` in which every input bit affects all output bits.
 fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

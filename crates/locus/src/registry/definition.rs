@@ -1,4 +1,4 @@
-//! A policy as the registry knows it: its id, its presets and settings, and how it is built and loaded.
+//! Definition of a policy for the registry: id, presets, settings, and how to build and load it.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::agent::{Agent, Learner, Policy};
 use crate::error::Kind;
 use crate::{Error, Seed, Shape};
 
-/// A policy, or why there is none.
+/// The result of building a policy.
 type Built = Result<Box<dyn Policy>, Error>;
 
-/// A policy whose settings are a `C`, to be put into a [`Registry`](crate::Registry).
+/// The definition of a policy with settings of type `C`, for [`Registry::with`](crate::Registry::with).
 #[derive(Clone, Debug)]
 pub struct Definition<C: Config> {
     id: &'static str,
@@ -26,7 +26,7 @@ pub struct Definition<C: Config> {
     load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
 }
 
-/// What earlier versions had, and saved files and records may still name.
+/// Settings and presets of earlier versions, which saved files and records may still name.
 #[derive(Clone, Copy, Debug, Default)]
 struct Removed {
     /// Key and old default.
@@ -37,7 +37,9 @@ struct Removed {
 }
 
 impl<C: Config> Definition<C> {
-    /// The policy around a learner, called `id`; `summary` says in one line what it does. Its one preset is called `default`.
+    /// Defines a policy from a learner, an id and a one-line summary.
+    ///
+    /// Its only preset is called `default`; [`Definition::presets`] replaces it.
     pub fn of<L: Learner<Config = C>>(id: &'static str, summary: &'static str) -> Self {
         Self {
             id,
@@ -50,11 +52,11 @@ impl<C: Config> Definition<C> {
         }
     }
 
-    /// The same with these presets, each a name and its settings; the first is the default.
+    /// Replaces the presets, each a name with its settings; the first is the default.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If `presets` is empty.
     #[must_use]
     pub fn presets(mut self, presets: impl IntoIterator<Item = (&'static str, C)>) -> Self {
         self.presets = presets.into_iter().collect();
@@ -62,9 +64,10 @@ impl<C: Config> Definition<C> {
         self
     }
 
-    /// The same with a version of its own, such as `env!("CARGO_PKG_VERSION")`.
+    /// Sets the version of the policy, such as `env!("CARGO_PKG_VERSION")`.
     ///
-    /// Records of the benchmark store it, and resuming a run with another version warns. Without it, changes of your policy go unnoticed.
+    /// Records of the benchmark store it, and resuming a run with another version prints a warning. Without it, changes to your
+    /// policy go unnoticed.
     #[must_use]
     pub fn version(mut self, version: &'static str) -> Self {
         self.version = Some(version);
@@ -76,7 +79,7 @@ impl<C: Config> Definition<C> {
         self.clone().spec(config)?.build(shape, seed)
     }
 
-    /// What is wrong with it, if anything: then it could be saved and not loaded, or not be named.
+    /// Why the definition is invalid, if it is: its policies could not be named, or saved ones could not be loaded.
     pub(super) fn problem(&self) -> Option<String> {
         let is_name = |name: &str| super::is_name(name, b"-_.");
         if self
@@ -86,16 +89,16 @@ impl<C: Config> Definition<C> {
             return Some("its version has a comma or a control character, such as a line break".to_owned());
         }
         if !super::is_name(self.id, b"-") {
-            return Some("its id is not made of lower-case letters, digits and hyphens".to_owned());
+            return Some("its id has other characters than lower-case letters, digits and hyphens, or begins with a hyphen".to_owned());
         }
         for (place, (name, config)) in self.presets.iter().enumerate() {
             if !is_name(name) {
                 return Some(format!(
-                    "its preset `{name}` is not made of lower-case letters, digits and `-_.`"
+                    "its preset `{name}` has other characters than lower-case letters, digits and `-_.`, or begins with one of the latter"
                 ));
             }
             if self.presets[..place].iter().any(|(earlier, _)| earlier == name) {
-                return Some(format!("its preset `{name}` is there twice"));
+                return Some(format!("its preset `{name}` is defined twice"));
             }
             if let Some(error) = self.out_of_range(config) {
                 return Some(format!("in its preset `{name}`: {error}"));
@@ -103,10 +106,10 @@ impl<C: Config> Definition<C> {
         }
         let keys: Vec<&str> = texts(&self.presets[0].1).into_iter().map(|(key, _)| key).collect();
         let twice = (1..keys.len()).find(|&place| keys[..place].contains(&keys[place]))?;
-        Some(format!("its setting `{}` is there twice", keys[twice]))
+        Some(format!("its setting `{}` is defined twice", keys[twice]))
     }
 
-    /// The error of the first setting that lies out of its range, or whose text does not read back.
+    /// The error of the first setting that is out of range, or whose text does not parse back.
     fn out_of_range(&self, config: &C) -> Option<Error> {
         let mut wrong = None;
         config.clone().for_each_mut(&mut |field, value| {
@@ -120,7 +123,7 @@ impl<C: Config> Definition<C> {
         wrong
     }
 
-    /// The same, where earlier versions had these settings, with these defaults, and these presets.
+    /// Declares settings, with their defaults, and presets that only earlier versions had.
     #[must_use]
     pub(crate) fn removed(
         mut self,
@@ -131,7 +134,7 @@ impl<C: Config> Definition<C> {
         self
     }
 
-    /// The same, where earlier versions had other keys for these settings.
+    /// Declares other keys that earlier versions had for these settings.
     #[must_use]
     pub(crate) fn renamed(mut self, keys: &'static [(&'static str, &'static str)]) -> Self {
         self.removed.renamed = keys;
@@ -142,12 +145,12 @@ impl<C: Config> Definition<C> {
         self.id
     }
 
-    /// The spec of these settings. Fails at the first that lies out of its range.
+    /// The spec of these settings. Fails at the first that is out of range.
     pub(crate) fn spec(self, config: &C) -> Result<PolicySpec, Error> {
         match self.out_of_range(config) {
             Some(error) => Err(error),
             None => {
-                // The preset that says the same, if there is one.
+                // The preset with the same settings, if there is one.
                 let preset = self.presets.iter().position(|(_, preset)| preset == config).unwrap_or(0);
                 Ok(Arc::new(self).describe(preset, config.clone()))
             }
@@ -226,7 +229,7 @@ fn texts(config: &impl Config) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// A policy in a registry, whatever the type of its settings.
+/// A policy in a registry, independent of the type of its settings.
 pub(crate) trait Entry: Send + Sync {
     fn id(&self) -> &str;
 
@@ -300,7 +303,7 @@ impl<C: Config> Entry for Definition<C> {
     }
 }
 
-/// What there is to know about a policy before it is built.
+/// Description of a policy: id, summary, presets and settings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PolicyInfo {
@@ -314,11 +317,11 @@ pub struct PolicyInfo {
     pub settings: Vec<SettingInfo>,
 }
 
-/// What there is to know about a setting.
+/// Description of a setting: meaning, range, defaults and source.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SettingInfo {
-    /// Its name in `key=value`.
+    /// Its key in `key=value`.
     pub key: &'static str,
     /// What it means.
     pub doc: &'static str,

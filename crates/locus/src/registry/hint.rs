@@ -1,16 +1,17 @@
-//! A hint for mistyped names: which known name is one or two typing errors away.
+//! Hints for mistyped names: the closest known name.
 
 /// ` (did you mean …?)` with the known name that is closest to `name`, or nothing if none is close.
 ///
-/// Error messages append it to an unknown name. A name is close if at most a third of the letters of `name` (at least one) must be inserted,
-/// deleted, replaced or swapped with their neighbor; upper and lower case count as equal. Of several, the first is taken.
+/// Error messages append it to an unknown name. A name is close if its edit distance is at most a third of the letters of `name`,
+/// or 1 for short names; case is ignored. An edit inserts, deletes or replaces a letter, or swaps two neighbors. The first of
+/// several closest names is returned.
 ///
 /// ```
 /// assert_eq!(locus::did_you_mean("lu-gaus", ["lu-sivi", "lu-gauss"]), " (did you mean `lu-gauss`?)");
 /// assert_eq!(locus::did_you_mean("mine", ["lu-sivi", "lu-gauss"]), "");
 /// ```
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    /// Longer texts are no typing errors of a name, and comparing them would take long.
+    /// Longer texts are not mistyped names, and comparing them would be slow.
     const LONGEST: usize = 200;
     let letters = |text: &str| text.to_lowercase().chars().take(LONGEST).collect::<Vec<char>>();
     let name = letters(name);
@@ -20,7 +21,7 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     closest.map_or_else(String::new, |(_, known)| format!(" (did you mean `{known}`?)"))
 }
 
-/// The fewest letters to insert, delete, replace or swap with their neighbor: the optimal string alignment distance.
+/// The optimal string alignment distance: the fewest insertions, deletions, replacements and swaps of neighbors.
 fn distance(one: &[char], other: &[char]) -> usize {
     // rows[i % 3][j] is the distance between the first i letters of one and the first j of the other.
     let mut rows = [(); 3].map(|()| (0..=other.len()).collect::<Vec<usize>>());

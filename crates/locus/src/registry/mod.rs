@@ -1,7 +1,7 @@
 //! Policies by name.
 //!
-//! A [`Registry`] knows policies by id: it builds them from text, loads saved ones, and lists their settings. The standard one has
-//! every policy of this crate; [`Registry::with`] adds those of others, with the same rights.
+//! A [`Registry`] maps ids to policies: it builds them from text, loads saved ones, and lists their settings. The standard
+//! registry has every policy of this crate; [`Registry::with`] adds policies of other crates.
 
 mod definition;
 mod external;
@@ -27,7 +27,7 @@ pub(crate) use definition::Entry;
 pub use definition::{Definition, PolicyInfo, SettingInfo};
 pub use hint::did_you_mean;
 
-/// The policies that can be named.
+/// The set of policies that text and saved files can name.
 ///
 /// ```
 /// use locus::{Registry, Seed, Shape};
@@ -44,23 +44,23 @@ pub struct Registry {
 static STANDARD: LazyLock<Registry> = LazyLock::new(|| Registry { entries: model::standard() });
 
 impl Registry {
-    /// Every policy of this crate.
+    /// The registry of every policy in this crate.
     pub fn standard() -> Self {
         STANDARD.clone()
     }
 
-    /// The same policies and one more, listed last.
+    /// Adds a policy, listed last.
     ///
     /// # Panics
     ///
-    /// If its id is taken, or the definition contradicts itself: a name that cannot be written, a preset out of range, a setting twice.
+    /// If its id is taken or the definition is invalid: a malformed name, a preset out of range, or a duplicate preset or setting.
     #[must_use]
     pub fn with<C: Config>(mut self, definition: Definition<C>) -> Self {
         let id = definition.id();
         if let Some(problem) = definition.problem() {
             panic!("policy `{id}`: {problem}");
         }
-        assert!(self.entries.iter().all(|entry| entry.id() != id), "a policy is called `{id}` already");
+        assert!(self.entries.iter().all(|entry| entry.id() != id), "the policy id `{id}` is taken");
         self.entries.push(Arc::new(definition));
         self
     }
@@ -84,23 +84,23 @@ impl Registry {
         Ok(self)
     }
 
-    /// Every policy with its presets and settings, in the order in which they are listed.
+    /// Every policy with its presets and settings, in the order of registration.
     pub fn policies(&self) -> Vec<PolicyInfo> {
         self.entries.iter().map(|entry| entry.info()).collect()
     }
 
-    /// The policy that a text names: `id[@preset][key=value,…]`.
+    /// Parses a policy's text, `id[@preset][key=value,…]`.
     pub fn parse(&self, text: &str) -> Result<PolicySpec, Error> {
         let text = PolicyText::parse(text)?;
         self.entry(text.id)?.resolve(&text, false)
     }
 
-    /// The policies of a comma-separated list; commas in brackets do not separate.
+    /// Parses a comma-separated list of policies; commas in brackets do not separate.
     pub fn parse_list(&self, text: &str) -> Result<Vec<PolicySpec>, Error> {
         PolicyText::split_list(text).into_iter().map(|text| self.parse(text)).collect()
     }
 
-    /// The policy that a record names, which an earlier version may have written.
+    /// Parses the policy of a record, which an earlier version may have written.
     ///
     /// A setting that no longer exists is skipped if it has its old default; any other value is an error.
     pub fn parse_recorded(&self, text: &str) -> Result<PolicySpec, Error> {
@@ -108,7 +108,7 @@ impl Registry {
         self.entry(text.id)?.resolve(&text, true)
     }
 
-    /// Loads a policy that [`Policy::save`] saved; it continues as if it had never stopped.
+    /// Loads a policy from the bytes of [`Policy::save`]; it continues exactly where it stopped.
     pub fn load(&self, file: &[u8]) -> Result<Box<dyn Policy>, Error> {
         let mut body = save::unseal(file)?;
         let text = body.text()?;
@@ -139,21 +139,21 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Loads a policy of this crate that [`Policy::save`] saved; it continues as if it had never stopped.
+/// Loads a policy of this crate from the bytes of [`Policy::save`]; it continues exactly.
 ///
 /// [`Registry::load`] does the same for a registry with more policies.
 pub fn load(file: &[u8]) -> Result<Box<dyn Policy>, Error> {
     STANDARD.load(file)
 }
 
-/// What every policy is told about itself.
+/// The arguments that every policy is built from.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// What it is, with every setting.
+    /// The policy with every setting.
     pub(crate) spec: PolicySpec,
-    /// What it decides on.
+    /// The features and actions.
     pub(crate) shape: Shape,
-    /// Where its randomness comes from.
+    /// The random seed.
     pub(crate) seed: Seed,
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn begin_save(Identity { spec, shape, seed }: &Identity) -> Encoder {
     body
 }
 
-/// Whether it is made of lower-case letters, digits and these marks, and begins with none of them.
+/// Whether the name consists of lower-case letters, digits and these marks, and does not begin with a mark.
 fn is_name(name: &str, marks: &[u8]) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.bytes().next().is_some_and(is_letter)
@@ -190,22 +190,23 @@ mod tests {
     fn definitions_that_contradict_themselves_are_refused() {
         let named = |id| Definition::of::<LinFullPost>(id, "a test");
         let config = LinFullPostConfig::default;
-        assert_eq!(refusal(named("uniform")), "a policy is called `uniform` already");
-        let id = "its id is not made of lower-case letters, digits and hyphens";
+        assert_eq!(refusal(named("uniform")), "the policy id `uniform` is taken");
+        let id = "its id has other characters than lower-case letters, digits and hyphens, or begins with a hyphen";
         for bad in ["", "two words", "Big", "-", "x[y"] {
             assert_eq!(refusal(named(bad)), format!("policy `{bad}`: {id}"));
         }
         let refused = refusal(named("mine").presets([("a", config()), ("a", config())]));
-        assert_eq!(refused, "policy `mine`: its preset `a` is there twice");
+        assert_eq!(refused, "policy `mine`: its preset `a` is defined twice");
         assert!(
-            refusal(named("mine").presets([("x[y", config())])).contains("its preset `x[y` is not made of")
+            refusal(named("mine").presets([("x[y", config())]))
+                .contains("its preset `x[y` has other characters than")
         );
         let refused = refusal(named("mine").presets([("a", config().prior_rate(-1.0))]));
         assert!(refused.starts_with("policy `mine`: in its preset `a`: "), "{refused}");
         assert!(refused.contains("`prior_rate` is `-1`, expected a number above 0"), "{refused}");
     }
 
-    /// What could be saved and not be loaded is not built.
+    /// A policy that could be saved but not loaded is not built.
     #[test]
     fn typed_settings_that_have_no_text_are_refused() {
         use crate::configs::{Capacity, Layers, LuGaussConfig, NeuralLinearConfig, RewardNetConfig};
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn every_policy_of_ours_could_be_added_by_another_crate() {
-        // What `with` checks of others holds for ours, too: presets in range, no key twice, names that can be written.
+        // The checks of `with` also hold for the standard policies: presets in range, no duplicate keys, valid names.
         for info in Registry::standard().policies() {
             assert!(is_name(&info.id, b"-"), "{}", info.id);
             for preset in &info.presets {

@@ -1,4 +1,4 @@
-//! Saved policies: the envelope, and the reader and writer of what is in it.
+//! The file format of saved policies, its reader and its writer.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -8,17 +8,18 @@
 //! | … | body: full policy text, shape, seed, then the policy's own numbers |
 //! | 4 | CRC-32 of everything before |
 //!
-//! Numbers are little-endian, floats to the bit. The policy's text names every setting, so a file means the
-//! same when defaults change. Nothing here trusts a length: no input panics or allocates more than it holds.
+//! Numbers are little-endian, floats exact. The policy's text names every setting, so a file keeps its meaning when defaults
+//! change. The reader does not trust lengths: no input causes a panic or an allocation larger than the input.
 
 use crate::error::Kind;
 use crate::{Error, Shape};
 
-/// What a saved policy begins with.
+/// The first bytes of a saved policy.
 const MAGIC: &[u8; 8] = b"LOCUSPOL";
-/// The newest format, and the one that is written.
+/// The newest format, in which policies are written.
 ///
-/// Format 1 did not hold how often each action was observed, the highest round, and weights; format 2 did not hold the next round.
+/// Format 1 did not store the number of observations of each action, the highest round, and weights; format 2 did not store the next
+/// round.
 pub(crate) const FORMAT: u32 = 3;
 /// Bytes before the body.
 const HEADER: usize = 8 + 4 + 8;
@@ -94,7 +95,7 @@ impl<'a> Decoder<'a> {
     /// Reads a size.
     pub fn usize(&mut self) -> Result<usize, Error> {
         let value = self.u64()?;
-        usize::try_from(value).map_err(|_| self.damaged(format!("it speaks of a size of {value}")))
+        usize::try_from(value).map_err(|_| self.damaged(format!("it contains a size of {value}")))
     }
 
     /// Reads a number.
@@ -102,7 +103,7 @@ impl<'a> Decoder<'a> {
         self.u64().map(f64::from_bits)
     }
 
-    /// Reads a sum of weights: how many observations were taken in. Format 1 knew no weights, and counted.
+    /// Reads a sum of weights, the number of observations. Format 1 had no weights and stored a count.
     pub(crate) fn weight_sum(&mut self) -> Result<f64, Error> {
         let sum = if self.format == 1 { self.u64()? as f64 } else { self.f64()? };
         match sum >= 0.0 && sum.is_finite() {
@@ -121,7 +122,7 @@ impl<'a> Decoder<'a> {
         values.iter_mut().try_for_each(|value| self.array().map(|bytes| *value = f32::from_le_bytes(bytes)))
     }
 
-    /// Fails if a net for this shape is larger than what is left, before any room is made for it.
+    /// Fails if a net for this shape needs more bytes than are left, before allocating it.
     pub(crate) fn check_room(&self, shape: Shape) -> Result<(), Error> {
         if shape.n_features.max(shape.n_actions) > self.remaining() {
             return Err(self.damaged("its parameters are cut short".to_owned()));
@@ -129,7 +130,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// `N` lists of `n` finite numbers each: parameters, and what their optimizer keeps.
+    /// Reads `N` lists of `n` finite numbers each: parameters and the optimizer's state.
     pub(crate) fn parameters<const N: usize>(&mut self, n: usize) -> Result<[Vec<f32>; N], Error> {
         if self.remaining() / (N * size_of::<f32>()) < n {
             return Err(self.damaged("its parameters are cut short".to_owned()));
@@ -151,12 +152,12 @@ impl<'a> Decoder<'a> {
         std::str::from_utf8(bytes).map_err(|_| self.damaged("its text is not UTF-8".to_owned()))
     }
 
-    /// How many bytes are left. Check lengths against it before you allocate.
+    /// How many bytes are left. Check lengths against it before allocating.
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// Fails unless everything was read.
+    /// Fails unless all bytes were read.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         if self.rest.is_empty() {
             return Ok(());
@@ -185,7 +186,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Puts a body into its envelope.
+/// Adds header and checksum to a body.
 pub(crate) fn seal(body: Encoder) -> Vec<u8> {
     let body = body.bytes;
     let mut file = Vec::with_capacity(HEADER + body.len() + TRAILER);
@@ -198,7 +199,7 @@ pub(crate) fn seal(body: Encoder) -> Vec<u8> {
     file
 }
 
-/// Takes the body out of its envelope.
+/// Checks header and checksum, and returns the body.
 pub(crate) fn unseal(file: &[u8]) -> Result<Decoder<'_>, Error> {
     if !file.starts_with(MAGIC) {
         let found = match file.len() {

@@ -1,8 +1,8 @@
-//! Settings of policies, each written down once.
+//! Settings of policies, each declared once.
 //!
-//! A policy's settings are one struct, declared with [`config!`](crate::config). The same lines yield the struct, its defaults,
-//! setters, parsing from text, range checks, the canonical form, rustdoc and what `locus policies` prints. A table can include
-//! another one; its keys stay as they are.
+//! A policy's settings are one struct, declared with [`config!`](crate::config). One table generates the struct, its defaults,
+//! setters, parsing from text, range checks, the canonical form, rustdoc and the output of `locus policies`. A table can include
+//! another one; its keys stay the same.
 
 use std::fmt;
 
@@ -11,26 +11,26 @@ pub trait Config: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// Calls `visit` with every setting and its value, in the order of the table.
     fn for_each(&self, visit: &mut dyn FnMut(&Field, &dyn Setting));
 
-    /// The same, with values that can be changed.
+    /// Like [`Config::for_each`], with mutable values.
     fn for_each_mut(&mut self, visit: &mut dyn FnMut(&Field, &mut dyn Setting));
 }
 
-/// One line of a table of settings.
+/// One setting of a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Field {
-    /// Its name in `key=value`.
+    /// Its key in `key=value`.
     pub key: &'static str,
     /// What it means.
     pub doc: &'static str,
-    /// Which values it takes.
+    /// Its valid values.
     pub range: Range,
     /// Where its default comes from.
     pub source: &'static str,
 }
 
 impl Field {
-    /// The line; [`config!`](crate::config) calls this.
+    /// Creates the field; [`config!`](crate::config) calls this.
     #[doc(hidden)]
     pub const fn new(key: &'static str, doc: &'static str, range: Range, source: &'static str) -> Self {
         Self { key, doc, range, source }
@@ -42,7 +42,7 @@ impl Field {
     }
 }
 
-/// A type that a setting can have; see [`words!`](crate::words) for those whose values are words.
+/// The type of a setting; [`words!`](crate::words) declares enums of words.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a setting",
     note = "use f64, u32, an enum declared with `locus::words!`, or Switch, Layers or Capacity of `locus::configs`"
@@ -51,19 +51,19 @@ pub trait Setting {
     /// The type in words: `a whole number`.
     fn kind(&self) -> &'static str;
 
-    /// Takes the value that a text means; false, and nothing changed, if it means none.
+    /// Sets the value from text; returns false and changes nothing if the text is invalid.
     fn parse(&mut self, text: &str) -> bool;
 
-    /// The one text of this value, which [`Setting::parse`] reads back exactly.
+    /// The canonical text of the value, which [`Setting::parse`] reads back exactly.
     fn format(&self) -> String;
 
-    /// The value as a number, for the range; 0 where there is nothing to check.
+    /// The value as a number, for the range check; 0 for types without a range.
     fn magnitude(&self) -> f64 {
         0.0
     }
 }
 
-/// Takes a value that was parsed, if there is one.
+/// Assigns a parsed value, if there is one.
 pub(crate) fn take<T>(place: &mut T, parsed: Option<T>) -> bool {
     parsed.map(|value| *place = value).is_some()
 }
@@ -139,7 +139,7 @@ macro_rules! words {
 
         impl $crate::Setting for $name {
             fn kind(&self) -> &'static str {
-                concat!("one of", $(" ", $word),+)
+                concat!("one of", $(" `", $word, "`"),+)
             }
 
             fn parse(&mut self, text: &str) -> bool {
@@ -160,7 +160,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// The values that a numeric setting takes.
+/// The range of a numeric setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     low: f64,
@@ -169,7 +169,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whatever the type allows.
+    /// Every value of the type.
     pub const ANY: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, excludes_low: false };
 
     /// `low < value ≤ high`.
@@ -182,7 +182,7 @@ impl Range {
         Self { low, high, excludes_low: false }
     }
 
-    /// Whether `value` lies within.
+    /// Whether `value` is in range.
     pub(crate) fn contains(self, value: f64) -> bool {
         value <= self.high && if self.excludes_low { value > self.low } else { value >= self.low }
     }
@@ -202,12 +202,14 @@ impl fmt::Display for Range {
     }
 }
 
-/// Declares a struct of settings and its table: for each setting its doc, name, type, default, range, and where the default comes
-/// from. A line `..name: Type = value;` includes another struct of settings and gives its defaults; such lines come last.
+/// Declares a struct of settings from a table.
 ///
-/// Every setting needs a doc comment. Its type is `f64`, `u32`, an enum that [`words!`](crate::words) declares, one of the types in
-/// [`configs`](crate::configs) (`Switch`, `Layers`, `Capacity`), or another that implements [`Setting`]. Its range is [`Range::ANY`],
-/// `Range::within(low, high)` or `Range::above(low, high)`; the macro brings `Range` into scope.
+/// Each setting has a doc comment, name, type, default, range, and the source of the default. A line `..name: Type = value;`
+/// includes another struct of settings with its defaults; such lines come last.
+///
+/// The doc comment is required. The type is `f64`, `u32`, an enum that [`words!`](crate::words) declares, one of the types in
+/// [`configs`](crate::configs) (`Switch`, `Layers`, `Capacity`), or any other that implements [`Setting`]. The range is
+/// [`Range::ANY`], `Range::within(low, high)` or `Range::above(low, high)`; the macro brings `Range` into scope.
 ///
 /// ```
 /// locus::config! {
@@ -243,7 +245,7 @@ macro_rules! config {
                 pub $field: $type,
             )*
             $(
-                #[doc = concat!("Further settings, those of [`", stringify!($part_type), "`].")]
+                #[doc = concat!("The settings of [`", stringify!($part_type), "`].")]
                 pub $part: $part_type,
             )*
         }
@@ -254,10 +256,10 @@ macro_rules! config {
             }
         }
 
-        #[allow(dead_code, reason = "nobody need change every setting")]
+        #[allow(dead_code, reason = "not every setter is used")]
         impl $name {
             $(
-                #[doc = concat!("The same with another `", stringify!($field), "`.")]
+                #[doc = concat!("Sets `", stringify!($field), "`.")]
                 #[must_use]
                 $visibility fn $field(mut self, value: $type) -> Self {
                     self.$field = value;
@@ -265,7 +267,7 @@ macro_rules! config {
                 }
             )*
             $(
-                #[doc = concat!("The same with other settings of `", stringify!($part), "`.")]
+                #[doc = concat!("Sets the settings of `", stringify!($part), "`.")]
                 #[must_use]
                 $visibility fn $part(mut self, settings: $part_type) -> Self {
                     self.$part = settings;
@@ -294,23 +296,24 @@ macro_rules! config {
 pub(crate) use config;
 
 config! {
-    /// The settings that every policy around a [`Learner`](crate::Learner) has; a table includes them with `..agent`.
+    /// Settings of every policy with a [`Learner`](crate::Learner); a table includes them with `..agent`.
     pub struct AgentConfig {
-        /// How often every action is tried before the model decides
+        /// Initial pulls of every action before the model decides
         initial_pulls: u32 = 2, Range::within(0.0, 1000.0), "benchmark";
-        /// In which order actions are tried: one after another, or drawn uniformly among those that still have to be tried
+        /// Order of the initial pulls: round-robin, or uniformly random among the actions that still need pulls
         initial: InitialOrder = InitialOrder::RoundRobin, Range::ANY, "benchmark";
-        /// The share of every decision's probability that is spread evenly over the allowed actions; with 0, some actions may never be chosen, and a log cannot be used to evaluate them
+        /// Exploration floor: the share of the probability that every decision spreads evenly over the allowed actions; with 0,
+        /// an action may have probability 0, and a log cannot be used to evaluate it
         floor: f64 = 0.0, Range::within(0.0, 1.0), "our choice";
     }
 }
 
 words! {
-    /// In which order actions are tried at the beginning.
+    /// The order of the initial pulls.
     pub enum InitialOrder {
-        /// One after another, by the round.
+        /// Round-robin, by the round.
         RoundRobin = "round-robin",
-        /// A random one of those that still have to be tried.
+        /// Uniformly random among the actions that still need pulls.
         Uniform = "uniform",
     }
 }

@@ -13,11 +13,11 @@ use crate::agent::Policy;
 use crate::error::Kind;
 use crate::{Error, Seed, Shape};
 
-/// A policy by name, with every setting checked, ready to be built.
+/// A policy with checked settings, ready to build.
 ///
-/// Its text is canonical: keys are sorted, and settings that have the preset's value and the default preset are left out, so two
-/// texts of one preset are equal if and only if they mean the same. Parsing knows the policies of this crate;
-/// [`Registry::parse`](crate::Registry::parse) those of a registry.
+/// Its text is canonical: keys are sorted, and the default preset and settings equal to the preset's are omitted. So two texts of
+/// one preset are equal if and only if they mean the same. `str::parse` knows the policies of this crate;
+/// [`Registry::parse`](crate::Registry::parse) knows those of a registry.
 ///
 /// ```
 /// use locus::{PolicySpec, Seed, Shape};
@@ -42,7 +42,7 @@ pub struct PolicySpec {
 struct Setting {
     key: &'static str,
     value: String,
-    /// Whether the preset already says so.
+    /// Whether it has the preset's value.
     is_preset: bool,
 }
 
@@ -57,7 +57,7 @@ impl PolicySpec {
         self.preset
     }
 
-    /// The text with the preset and every setting spelled out: it means the same when defaults change.
+    /// The text with the preset and every setting; its meaning does not change with the defaults.
     pub fn full(&self) -> String {
         let settings: Vec<&Setting> = self.settings.iter().collect();
         render(self.id(), Some(self.preset), settings)
@@ -74,7 +74,7 @@ impl PolicySpec {
         self.entry.is_external()
     }
 
-    /// What computes it, for records: [`BUILD`](crate::BUILD), and for a policy of another crate its own version.
+    /// The version for records: [`BUILD`](crate::BUILD), and the policy's own version if it has one.
     pub fn version(&self) -> String {
         self.entry.version().map_or(crate::BUILD.to_owned(), |version| format!("{}+{version}", crate::BUILD))
     }
@@ -84,7 +84,7 @@ impl PolicySpec {
         self.settings.iter().map(|setting| (setting.key, setting.value.as_str()))
     }
 
-    /// Settings are key, whether the preset already says so, and value.
+    /// Settings are key, whether the value is the preset's, and value.
     pub(super) fn new(
         entry: Arc<dyn Entry>,
         preset: &'static str,
@@ -170,7 +170,9 @@ fn render(id: &str, preset: Option<&str>, settings: Vec<&Setting>) -> String {
     text
 }
 
-/// A policy's text, taken apart: `id[@preset][key=value,…]`. Does not check that the policy exists.
+/// The parts of a policy's text, `id[@preset][key=value,…]`.
+///
+/// Does not check that the policy exists.
 ///
 /// ```
 /// let text = locus::PolicyText::parse("lu-gauss@paper[latent_dim=20]")?;
@@ -182,19 +184,19 @@ fn render(id: &str, preset: Option<&str>, settings: Vec<&Setting>) -> String {
 pub struct PolicyText<'a> {
     /// The id.
     pub id: &'a str,
-    /// The preset, if it is named.
+    /// The preset, if the text names one.
     pub preset: Option<&'a str>,
-    /// Key and value of the settings that are named, in their order.
+    /// Key and value of the settings, in the order of the text.
     pub settings: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> PolicyText<'a> {
-    /// Takes a text apart.
+    /// Parses a text into its parts.
     pub fn parse(text: &'a str) -> Result<Self, Error> {
         Self::take_apart(text).map_err(|problem| Kind::PolicySyntax { text: text.to_owned(), problem }.into())
     }
 
-    /// The policies' texts in a comma-separated list; commas in brackets do not separate.
+    /// Parses a comma-separated list of policies; commas in brackets do not separate.
     pub fn split_list(list: &'a str) -> Vec<&'a str> {
         split_list(list)
     }

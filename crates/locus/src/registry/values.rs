@@ -1,34 +1,34 @@
-//! The kinds of values that settings of several policies have.
+//! Types of settings that several policies share.
 
 use crate::registry::settings::{Setting, take, words};
 
 words! {
-    /// Yes or no.
+    /// On or off.
     pub enum Switch {
-        /// Yes.
+        /// On.
         On = "on",
-        /// No.
+        /// Off.
         Off = "off",
     }
 }
 
 words! {
-    /// Which observations the likelihood counts.
+    /// Whether the likelihood is that of the minibatch or of all observations.
     pub enum LikelihoodScale {
-        /// Those of the minibatch.
+        /// The observations of the minibatch.
         Minibatch = "minibatch",
-        /// All, of which the minibatch is a sample.
+        /// All observations; the minibatch is a sample of them.
         All = "all",
     }
 }
 
-/// Sizes of layers: `100x50`, or `none`. Ranges are of their number.
+/// Layer sizes such as `100x50`, or `none`; ranges bound the number of layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layers(pub Vec<usize>);
 
 impl Setting for Layers {
     fn kind(&self) -> &'static str {
-        "sizes of layers such as 100x50, or none, each up to 10000, their number"
+        "layer sizes such as 100x50, or none; each up to 10000, number of layers"
     }
 
     fn parse(&mut self, text: &str) -> bool {

@@ -1,6 +1,6 @@
-//! The part of the census: its header and first 10 000 rows, with LF line ends.
+//! The part of the census: its header and first 10 000 rows, with LF line endings.
 //!
-//! Nobody publishes it, so it is cut from the whole file. Its order is random, so that its beginning is a fair sample.
+//! It is not published, so it is cut from the full file. The rows are in random order, so the first ones are a fair sample.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 

@@ -1,4 +1,4 @@
-//! From an address to a whole download: after a failure that may pass, it is tried again from the beginning.
+//! Complete downloads: transient failures are retried from the beginning.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,17 +11,17 @@ use crate::data::beside::{Spoiled, TemporaryFile};
 
 /// The first pause; each one after it is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// No pause is longer, whatever a server asks for.
+/// The longest pause, even if a server asks for more.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Enough to see a web page.
 const START_BYTES: usize = 512;
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// How a download went wrong.
+/// Why a download failed.
 pub(super) enum Trouble {
-    /// This address will not do; another may.
+    /// This address failed; another may work.
     Address { problem: String, is_unreachable: bool },
-    /// No address will help: the disk is full, say.
+    /// No address will work, for example because the disk is full.
     Here(Error),
 }
 
@@ -61,15 +61,15 @@ impl From<Error> for Setback {
 /// How downloads are made.
 pub(super) struct Downloader {
     pub(super) web: Web,
-    /// How often a failure that may pass is tried again.
+    /// How often a transient failure is retried.
     pub(super) retries: u32,
-    /// Larger files are refused.
+    /// Larger files are rejected.
     pub(super) max_bytes: u64,
 }
 
 impl Downloader {
-    /// Downloads `address` to a temporary file beside `target`. A failure that may pass is tried again `retries` times,
-    /// with growing pauses.
+    /// Downloads `address` to a temporary file beside `target`. A transient failure is retried `retries` times, with growing
+    /// pauses.
     pub(super) fn download(
         &self,
         address: &str,
@@ -134,7 +134,7 @@ impl Downloader {
             };
             n_bytes += n_read as u64;
             if n_bytes > self.max_bytes {
-                return Err(self.too_large("goes on and on").into());
+                return Err(self.too_large("exceeds the maximum size").into());
             }
             download.append(&buffer[..n_read])?;
             watcher.received(n_bytes);
@@ -149,7 +149,7 @@ impl Downloader {
     }
 
     fn too_large(&self, what: &str) -> Failure {
-        Failure::lasting(format!("the download {what}; not more than {} are taken", self.max_bytes))
+        Failure::lasting(format!("the download {what}; at most {} are allowed", self.max_bytes))
     }
 }
 

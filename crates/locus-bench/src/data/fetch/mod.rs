@@ -1,16 +1,16 @@
-//! How do the benchmark's files get here?
+//! Downloads the benchmark's data files.
 //!
-//! Every file has a list of addresses: a mirror if one is named, the benchmark's bucket, the UCI archive. [`Fetcher`]
-//! tries them in turn, and whatever goes wrong at one is told and leads to the next. Downloads and what is unpacked from
-//! them are written under temporary names in the same folder; only a whole file gets its name. A file whose checksum is not the known one is kept, for the publisher may have changed it, and
-//! whoever asked for it is told what to compare.
+//! Every file has a list of addresses: a mirror if one is named, the benchmark's bucket, the UCI archive. [`Fetcher`] tries them
+//! in turn; a failure is reported and leads to the next. Downloads and unpacked files have temporary names in the same folder;
+//! only a complete file gets its final name. A file whose checksum does not match is kept, because the publisher may have changed
+//! it, and a warning shows what to compare.
 //!
-//! Nothing here reads a clock or sleeps: pauses are the [`Watcher`]'s, and so is telling the user.
+//! This module does not read a clock, sleep or print: the [`Watcher`] does.
 //!
 //! # Layout
 //!
-//! `sources` knows the addresses, `web` makes one request, `download` tries until a file is whole, `unpack` makes the
-//! file of it, `census` cuts the one part that nobody publishes.
+//! `sources` lists the addresses, `web` makes one request, `download` retries until a download is complete, `unpack` extracts the
+//! file, `census` cuts the part of the census, which is not published.
 
 use std::collections::HashSet;
 use std::fs;
@@ -36,36 +36,36 @@ use download::{Downloader, Trouble};
 use sources::{Bases, Recipe, Source};
 use web::Web;
 
-/// Neither a download nor a file that is unpacked from one may be larger. The largest, the census, has about a third of it.
+/// The maximum size of a download and of an unpacked file; the largest file, the census, is about a third of it.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Sees what happens while files are fetched, and waits when it is time to.
+/// Observes downloads, and waits between retries.
 pub trait Watcher {
     /// An address is tried for a file.
     fn asking(&mut self, file: &CatalogFile, address: &str);
-    /// Bytes are about to come; so many if that is known.
+    /// A download begins, with its size in bytes if known.
     fn receiving(&mut self, total: Option<u64>);
-    /// So many bytes are there.
+    /// This many bytes were received.
     fn received(&mut self, n_bytes: u64);
-    /// It went wrong and will be tried again after a pause.
+    /// A request failed and will be retried after a pause.
     fn pausing(&mut self, address: &str, problem: &str, pause: Duration);
     /// Waits.
     fn pause(&mut self, pause: Duration);
-    /// An address will not do.
+    /// An address failed.
     fn gave_up(&mut self, address: &str, problem: &str);
-    /// All bytes of a download are there and the file is made of them.
+    /// All bytes of a download were received; the file is being unpacked.
     fn unpacking(&mut self, file: &CatalogFile);
 }
 
-/// A file that is in its place.
+/// A file that is available.
 #[derive(Debug)]
 pub enum Fetched {
-    /// It had been there before, plain or compressed.
+    /// It already existed, plain or compressed.
     WasThere {
         /// Where.
         path: PathBuf,
     },
-    /// It came just now.
+    /// It was downloaded.
     Came {
         /// The address, or the file that it was cut from.
         from: String,
@@ -74,7 +74,7 @@ pub enum Fetched {
     },
 }
 
-/// The files of these names or problems, all that are published if there are none; each once.
+/// The files with these names or problems, each once; all published ones if `names` is empty.
 pub fn select<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static CatalogFile>, Error> {
     if names.is_empty() {
         return Ok(FILES.iter().filter(|file| !sources::is_cut_from_another(file)).collect());
@@ -94,7 +94,7 @@ pub fn select<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static CatalogFile>, E
     Ok(files)
 }
 
-/// Gets files into a folder.
+/// Downloads files into a folder.
 pub struct Fetcher {
     folder: PathBuf,
     bases: Bases,
@@ -104,8 +104,9 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Into `folder`, which is created if need be; from `mirror` first. After a failure that may pass, a server is
-    /// asked `retries` times more.
+    /// Downloads into `folder`, which is created if necessary; tries `mirror` first.
+    ///
+    /// Transient failures are retried `retries` times.
     pub fn new(folder: &Path, mirror: Option<&str>, retries: u32) -> Result<Self, Error> {
         Self::with(folder, Bases::public(mirror)?, Web::new(), retries)
     }
@@ -120,9 +121,9 @@ impl Fetcher {
         Ok(Self { folder: folder.to_owned(), bases, downloader, unreachable: HashSet::new() })
     }
 
-    /// Gets `file`, unless it is there. Blocks until it is, or until no address is left.
+    /// Downloads `file` unless it exists. Blocks until it is complete or every address failed.
     ///
-    /// An error of which [`Error::is_io`] holds will meet every other file, too.
+    /// If [`Error::is_io`] holds, every other file will fail too.
     pub fn fetch(&mut self, file: &'static CatalogFile, watcher: &mut dyn Watcher) -> Result<Fetched, Error> {
         match DataFile::find(&self.folder, file.name) {
             Ok(found) => return Ok(Fetched::WasThere { path: found.path().to_owned() }),
@@ -242,13 +243,13 @@ fn host(address: &str) -> &str {
     rest.split('/').next().unwrap_or_default()
 }
 
-/// What somebody can do with a browser where we could do nothing.
+/// How to download the file with a browser.
 fn by_hand(file: &CatalogFile, folder: &Path, published: &[Source]) -> String {
     let way = |source: &Source| format!("{} ({})", source.address, source.recipe);
     let ways: Vec<String> = published.iter().map(way).collect();
     let derived = match file.name {
         super::jester::FILE => {
-            "; or get jester-data-1 from https://eigentaste.berkeley.edu/dataset/, save it as CSV, and make the file with `locus data derive jester FILE.csv`"
+            "; or get jester-data-1 from https://eigentaste.berkeley.edu/dataset/, save it as CSV, and create the file with `locus data derive jester FILE.csv`"
         }
         _ => "",
     };

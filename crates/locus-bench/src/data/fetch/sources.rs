@@ -1,4 +1,4 @@
-//! Where each file can be had, in the order in which it is tried, and what to make of what comes.
+//! The addresses of each file, in the order in which they are tried, and how to unpack it.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(super) struct Source {
     pub(super) recipe: Recipe,
 }
 
-/// What makes the file of a download.
+/// How a download becomes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recipe {
     /// It is the file, perhaps compressed.
@@ -103,7 +103,7 @@ impl Source {
     }
 }
 
-/// Whether the file is no publication of its own, but made of another one here.
+/// Whether the file is not published, but derived from another one.
 pub(super) fn is_cut_from_another(file: &CatalogFile) -> bool {
     file.name == super::census::PART
 }

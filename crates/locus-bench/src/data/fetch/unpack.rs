@@ -17,7 +17,7 @@ use crate::data::file::{BUFFER_BYTES, decoder};
 use crate::data::unix_compress::CompressReader;
 use crate::error::ErrorKind;
 
-/// Makes a file of `download`, beside its final place.
+/// Unpacks `download` to a temporary file in the final folder.
 pub(super) fn unpack(
     download: &Path,
     recipe: Recipe,
@@ -93,7 +93,7 @@ fn with_member(
     }
 }
 
-/// Whether a path within an archive stays within it. An archive with others is up to no good.
+/// Whether a path within an archive stays within it. Archives with other paths are malicious.
 fn leads_inside(path: &str) -> bool {
     !path.starts_with('/') && !path.contains('\\') && path.split('/').all(|part| part != "..")
 }

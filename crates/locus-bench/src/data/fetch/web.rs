@@ -1,4 +1,4 @@
-//! One request over HTTP, and what its answer means. Redirects, proxies and TLS are the library's business.
+//! One HTTP request and the meaning of its response. The HTTP library handles redirects, proxies and TLS.
 
 use std::io::{self, Read};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use ureq::{Agent, BodyReader, Proxy, Timeout};
 
 /// How long to wait for a connection, and for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a server may say nothing in the midst of a file.
+/// How long a server may pause within a file.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
 
 /// Asks servers for files.
@@ -23,7 +23,7 @@ pub(super) struct Answer {
     pub(super) body: BodyReader<'static>,
 }
 
-/// Why there is no file in the answer, or no answer.
+/// Why a request returned no file.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) problem: String,
@@ -32,11 +32,11 @@ pub(super) struct Failure {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureKind {
-    /// No connection. Other files on the same host will fare no better.
+    /// No connection. Other files on the same host will fail too.
     Unreachable,
-    /// It may go better next time, after this pause if one was asked for.
+    /// A transient failure; retry after this pause if the server requested one.
     Passing { retry_after: Option<Duration> },
-    /// It will be the same next time.
+    /// A permanent failure.
     Lasting,
 }
 
@@ -76,7 +76,7 @@ impl Web {
         let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
         if let Some(encoding) = text(header::CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
             return Err(Failure::lasting(format!(
-                "the server sent the file encoded as {encoding}, which was not asked for"
+                "the server sent the file encoded as {encoding}, which was not requested"
             )));
         }
         if text(header::CONTENT_TYPE).is_some_and(is_html) {
@@ -109,7 +109,7 @@ impl Failure {
 
     pub(super) fn web_page() -> Self {
         let problem =
-            "the server sent a web page instead of the file: it may want a login, or the file has moved";
+            "the server sent a web page instead of the file: it may require a login, or the file has moved";
         Self::lasting(problem.to_owned())
     }
 
@@ -119,7 +119,7 @@ impl Failure {
             404 | 410 => " (not found)",
             408 => " (timeout)",
             429 => " (too many requests)",
-            500..=599 => " (the server is in trouble)",
+            500..=599 => " (server error)",
             _ => "",
         };
         let problem = format!("the server answered {status}{meaning}");
@@ -141,7 +141,7 @@ impl From<ureq::Error> for Failure {
         use ureq::Error as E;
         let unreachable = |problem| Self { problem, kind: FailureKind::Unreachable };
         match error {
-            E::HostNotFound => unreachable("no such host is known; is there a network?".to_owned()),
+            E::HostNotFound => unreachable("unknown host; check the network connection".to_owned()),
             E::Timeout(Timeout::Resolve | Timeout::Connect) => {
                 unreachable(format!("no connection within {} s", PATIENCE.as_secs()))
             }
@@ -158,7 +158,7 @@ impl From<ureq::Error> for Failure {
                 _ => Self::passing(format!("the connection broke: {cause}")),
             },
             E::Timeout(_) => Self::passing("the server does not answer".to_owned()),
-            E::Protocol(cause) => Self::passing(format!("the server's answer is no HTTP: {cause}")),
+            E::Protocol(cause) => Self::passing(format!("the server's response is not HTTP: {cause}")),
             error => Self::lasting(error.to_string()),
         }
     }
@@ -168,7 +168,7 @@ impl From<ureq::Error> for Failure {
 pub(super) fn cut(cause: &io::Error) -> String {
     let inner = cause.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>());
     match inner {
-        Some(ureq::Error::Timeout(_)) => "the server fell silent".to_owned(),
+        Some(ureq::Error::Timeout(_)) => "the server stopped sending".to_owned(),
         Some(error) => format!("the connection broke ({error})"),
         None => format!("the connection broke ({cause})"),
     }

@@ -1,5 +1,4 @@
-//! numpy's `.npy` files: floating-point arrays and the curves that we write ourselves in, arrays of one or two
-//! dimensions out.
+//! Reads and writes numpy's `.npy` files with arrays of one or two dimensions.
 //!
 //! The format is NEP 1 of numpy: a magic string, a version, a header that is a Python literal, then the
 //! values. Versions 1, 2 and 3 differ only in the width of the header's length and in its encoding.
@@ -101,7 +100,7 @@ fn read_floats(mut input: impl Read, file: &str, header: NpyHeader) -> Result<Ar
     Ok(Array { shape: header.shape, values })
 }
 
-/// Reads a one-dimensional array of whole numbers, such as the actions of a trial, to the end of `input`.
+/// Reads a one-dimensional array of whole numbers to the end of `input`.
 ///
 /// They may be stored in two bytes or in four, and memory grows as with [`read_npy`].
 pub fn read_npy_u32(mut input: impl Read, file: &str) -> Result<Vec<u32>, Error> {

@@ -1,8 +1,8 @@
 //! Delimited text into columns, in one pass.
 //!
-//! Numbers become `f32`, or `f64` in a column where one of them needs it; texts become category codes of one, two or
-//! four bytes; no row objects and no copy of the text are kept. So the 2.46 million rows of the census take 170 MB, and one-hot encoding is left to
-//! whoever needs some of the rows.
+//! Numbers become `f32`, or `f64` in a column where one of them needs it; texts become category codes of one, two or four bytes;
+//! no row objects and no copy of the text are kept. So the 2.46 million rows of the census take 170 MB; rows are one-hot encoded
+//! only when they are used.
 
 mod categories;
 mod numbers;
@@ -15,7 +15,7 @@ pub(crate) use numbers::NumberColumn;
 pub(crate) use profile::Profile;
 pub(crate) use reader::TableReader;
 
-/// What stands between two cells. Blanks around a cell never count.
+/// The separator between cells. Blanks around a cell are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Separator {
     /// A comma; cells may be quoted as RFC 4180 says.
@@ -26,14 +26,14 @@ pub(crate) enum Separator {
     Whitespace,
 }
 
-/// What stands in the first line.
+/// The contents of the first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
     /// A row like any other.
     Absent,
     /// The names of the columns.
     Names,
-    /// Something that is not needed, and may be separated in another way than the rows.
+    /// Ignored; it may use another separator than the rows.
     Skipped,
 }
 
@@ -50,27 +50,27 @@ pub(crate) enum Kind {
     Dropped,
 }
 
-/// What becomes of a row with a missing cell.
+/// How rows with missing cells are handled.
 ///
 /// A cell is missing if it is empty, `?`, `NA` (as R and pandas write it; `na` and `Na` are words) or `NaN` in
 /// any case (programs differ in how they write it, and it is no word).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// The row is left out, and counted.
+    /// The row is dropped, and counted.
     DropRow,
-    /// It is a category like any other; among numbers it is an error.
+    /// It is a category like any other; in a numeric column it is an error.
     IsCategory,
     /// It is an error.
     IsError,
-    /// In a column of texts it is a category of its own, however it is written. A row without a number or label is left out, and counted.
+    /// In a text column it is a separate category, however it is written. A row with a missing number or label is dropped, and counted.
     OwnCategory,
-    /// In a column of numbers it is the median of the rows that are kept, in a column of texts a category of its own. A row without a label
-    /// is left out, and counted.
+    /// In a numeric column it is the median of the kept rows, in a text column a separate category. A row without a label is
+    /// dropped, and counted.
     Median,
 }
 
 impl Missing {
-    /// Whether a row is left out, or an error, because a cell of this kind is missing.
+    /// Whether a missing cell of this kind drops the row or is an error.
     fn is_gap(self, kind: Kind) -> bool {
         match (self, kind) {
             (_, Kind::Dropped) | (Self::IsCategory, _) => false,
@@ -80,7 +80,7 @@ impl Missing {
         }
     }
 
-    /// Whether something takes the place of a missing cell.
+    /// Whether missing cells are filled.
     fn fills(self) -> bool {
         matches!(self, Self::OwnCategory | Self::Median)
     }
@@ -91,9 +91,9 @@ impl Missing {
 pub(crate) struct Table {
     /// Number of rows that were kept.
     pub(crate) n_rows: usize,
-    /// Number of rows that were left out because a cell is missing.
+    /// Number of rows dropped because a cell is missing.
     pub(crate) n_dropped: usize,
-    /// For each column of the file, how many of the rows that were left out miss its cell.
+    /// For each column of the file, how many of the dropped rows have no value in it.
     pub(crate) dropped: Vec<usize>,
     /// The columns that describe a row, in the order of the file.
     pub(crate) features: Vec<Feature>,
@@ -104,13 +104,13 @@ pub(crate) struct Table {
 /// A column that describes a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Feature {
-    /// As the header says, or `column 3` (from 1) in a file without one.
+    /// The name in the header, or `column 3` (from 1) in a file without one.
     pub(crate) name: String,
-    /// What stands in it.
+    /// Its values.
     pub(crate) values: Values,
 }
 
-/// What stands in a column, row by row.
+/// The values of a column, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Values {
     /// Finite numbers.

@@ -55,7 +55,7 @@ impl<R: Read> TableReader<R> {
                     |(cell, kind): (&[u8], &Kind)| missing.is_gap(*kind) && is_missing(cell.trim_ascii());
                 if let Some(index) = record.iter().zip(kinds).position(is_gap) {
                     if missing == Missing::IsError {
-                        let problem = "the value is missing, expected none to be missing in this file";
+                        let problem = "the value is missing, which this file does not allow";
                         return Err(self.invalid_cell(line, index, kinds.len(), problem.to_owned()));
                     }
                     for (n_dropped, cell) in dropped.iter_mut().zip(record.iter().zip(kinds)) {
@@ -101,7 +101,7 @@ impl<R: Read> TableReader<R> {
         Ok(table)
     }
 
-    /// Reads all rows for what stands in their columns. Keeps no rows; the file is opened again to be read.
+    /// Reads all rows for statistics of their columns. Keeps no rows; the file is opened again for reading them.
     pub(crate) fn profile(mut self) -> Result<Vec<Profile>, Error> {
         let mut columns: Vec<ProfileBuilder> = self.names().iter().map(|_| ProfileBuilder::new()).collect();
         let mut n_rows = 0;
@@ -123,7 +123,7 @@ impl<R: Read> TableReader<R> {
     fn check_header(&self, n_columns: usize) -> Result<(), Error> {
         match &self.names {
             Some(names) if names.len() != n_columns => {
-                let problem = format!("the header names {} columns, expected {n_columns}", names.len());
+                let problem = format!("the header has {} columns, expected {n_columns}", names.len());
                 Err(invalid(self.records.file(), problem))
             }
             _ => Ok(()),
@@ -194,7 +194,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// Adds a missing cell, in this row. No cell that is there is empty, so an empty text is a category of its own.
+    /// Adds a missing cell, in this row. No cell that is there is empty, so an empty text is a separate category.
     fn push_gap(&mut self, row: usize) {
         match self {
             Self::Numbers { numbers, gaps } => {

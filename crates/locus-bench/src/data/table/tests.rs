@@ -119,7 +119,7 @@ fn wrong_cells_rows_and_files_are_named() {
         assert!(found.contains(&expected), "{found}");
     }
     assert_eq!(read("x,y\n1,a\n1\n"), "t.csv, line 3: the row has 1 cells, expected 2");
-    assert_eq!(read("x,y,z\n1,a,b\n"), "t.csv: the header names 3 columns, expected 2");
+    assert_eq!(read("x,y,z\n1,a,b\n"), "t.csv: the header has 3 columns, expected 2");
     assert_eq!(read(""), "t.csv: the file is empty, expected a header and rows");
     assert_eq!(read("x,y\n\n"), "t.csv: the file has a header but no rows");
     assert_eq!(read("x,y\n?,a\n"), "t.csv: all 1 rows have a missing cell, expected at least one without");

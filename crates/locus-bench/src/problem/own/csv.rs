@@ -13,11 +13,11 @@ use crate::error::ErrorKind;
 use crate::problem::Loaded;
 use crate::problem::classification::Classification;
 
-/// Makes a classification problem of a delimited file with a header, plain, `.gz` or `.zst`.
+/// Creates a classification problem from a delimited file with a header, plain, `.gz` or `.zst`.
 ///
-/// `label` is the name of the column with the classes or, where no column has that name, its number from 0.
-/// The cells of each other column decide how it is used, unless `options` do; [`Loaded::schema`] has the result. The problem is
-/// named after the file's stem, which no built-in problem may have. The file is read twice: first for the schema, then for the rows.
+/// `label` is the name of the column with the classes or, if no column has that name, its number from 0. The cells of each other
+/// column decide how it is used, unless `options` do; [`Loaded::schema`] has the result. The problem is named after the file's
+/// stem, which no built-in problem may have. The file is read twice: first for the schema, then for the rows.
 pub fn load_csv(path: &Path, label: &str, options: &CsvOptions) -> Result<Loaded, Error> {
     let name = name(path)?;
     let Read { schema, table, file, fingerprint, notes } = read(path, Some(label), options)?;
@@ -28,7 +28,9 @@ pub fn load_csv(path: &Path, label: &str, options: &CsvOptions) -> Result<Loaded
     Ok(Loaded { problem, files: vec![file_used(path, fingerprint)], notes, schema: Some(schema) })
 }
 
-/// The schema that [`load_csv`] would use. Without a label, every column can be a feature. Reads the file twice.
+/// The schema that [`load_csv`] would use. Reads the file twice.
+///
+/// Without a label, every column can be a feature.
 pub fn inspect_csv(path: &Path, label: Option<&str>, options: &CsvOptions) -> Result<Inspected, Error> {
     let Read { schema, notes, .. } = read(path, label, options)?;
     Ok(Inspected { schema, notes })
@@ -85,7 +87,7 @@ fn read(path: &Path, label: Option<&str>, options: &CsvOptions) -> Result<Read, 
         .read(&kinds, options.missing.rule())?;
     let mut notes = Vec::new();
     if names.iter().all(|name| name.parse::<f64>().is_ok()) {
-        notes.push(format!("{file}: the first line was taken for the header, but all its cells are numbers"));
+        notes.push(format!("{file}: the first line was read as the header, but all its cells are numbers"));
     }
     let columns = names.into_iter().zip(usages).zip(profiles.iter().zip(&forced)).zip(&table.dropped);
     let columns = columns.map(|(((name, usage), (profile, forced)), &rows_dropped)| Column {
@@ -375,7 +377,7 @@ mod tests {
     #[test]
     fn a_missing_header_is_suspected_and_wrong_cells_are_named() {
         let loaded = load("1,2\n3,4\n5,6\n", "1").unwrap();
-        assert!(loaded.notes[0].contains("taken for the header"), "{:?}", loaded.notes);
+        assert!(loaded.notes[0].contains("read as the header"), "{:?}", loaded.notes);
         let message = load("a,b\n1,x\ninf,y\n", "b").unwrap_err().to_string();
         assert!(message.contains("line 3, column 1 of 2 (`a`): found `inf`"), "{message}");
         assert!(load("", "b").unwrap_err().is_invalid_data());

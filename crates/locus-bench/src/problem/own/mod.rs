@@ -1,4 +1,4 @@
-//! Problems made of anybody's own data: a labelled table, or rounds whose rewards are all known.
+//! Problems from the user's own data: a labeled table, or rounds with the rewards of all actions.
 
 mod arrays;
 mod csv;
@@ -21,8 +21,8 @@ pub use npz::{RoundsSummary, inspect_npz, is_npz, load_npz};
 pub use options::{CsvOptions, parse_delimiter};
 pub use schema::{Column, MissingValues, Reason, Schema, Usage};
 
-/// What the problem made of this file is called: its stem, unless a built-in problem has that name. The paper's numbers
-/// would stand beside those of other data, and records could be confused.
+/// The name of the problem in this file: its stem. Fails if a built-in problem has that name, because tables would show the
+/// paper's numbers beside other data, and records could be confused.
 fn name(path: &Path) -> Result<String, Error> {
     let name = stem(path);
     match is_built_in(&name) {

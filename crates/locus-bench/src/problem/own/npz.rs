@@ -1,6 +1,6 @@
 //! Your own rounds as a problem: contexts and the rewards of every action, run in their own order.
 //!
-//! This is how a simulator is brought, and how two programs are compared on one sequence.
+//! Use it for simulators, and to compare two programs on the same sequence.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,14 +19,15 @@ pub(super) struct OwnRounds {
     pub(super) rounds: Sequence,
 }
 
-/// Makes a problem of an `.npz` archive with the arrays `contexts` `[T, C]`, `rewards` `[T, A]`, of floats or integers, and, if there is
-/// one, `optimal` `[T]`, of floats: the best expected reward of each round, against which regret is measured; otherwise the best
-/// reward of the round is. The problem is called by the file's stem, which no built-in problem may have, and all its trials are
-/// alike.
+/// Creates a problem from an `.npz` archive of contexts and rewards.
+///
+/// The arrays are `contexts` `[T, C]` and `rewards` `[T, A]`, of floats or integers, and optionally `optimal` `[T]`, of floats:
+/// the best expected reward of each round. Regret is measured against `optimal`, or else against the best reward of the round.
+/// The problem is named after the file's stem, which no built-in problem may have, and all its trials are equal.
 pub fn load_npz(path: &Path) -> Result<Loaded, Error> {
     let name = name(path)?;
     let Read { rounds, notes, .. } = read(path)?;
-    // The archive as it is has one checksum, whatever is read of it.
+    // The checksum is that of the whole archive.
     let used = file_used(path, DataFile::open(path)?.finish()?);
     let problem = Arc::new(OwnRounds { name, rounds });
     Ok(Loaded { problem, files: vec![used], notes, schema: None })
@@ -169,7 +170,7 @@ pub(super) fn checked(source: &str, rounds: Rounds) -> Result<Read, Error> {
         None => Ok(()),
     };
     non_finite("contexts", contexts.iter().position(|x| !x.is_finite()), n_features)?;
-    // Policies learn from f32, so what f32 cannot hold is no reward.
+    // Policies store rewards as f32, so they must fit into f32.
     let is_beyond = |reward: &f64| !(*reward as f32).is_finite();
     non_finite("rewards", rewards.iter().position(is_beyond), n_actions)?;
     if let Some(index) = best_rewards.iter().position(is_beyond) {

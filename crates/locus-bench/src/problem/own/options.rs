@@ -28,7 +28,9 @@ impl Default for CsvOptions {
     }
 }
 
-/// Parses the delimiter of `--delimiter` and of suites: `tab`, or one ASCII punctuation character that is no quote and no part of a number.
+/// Parses the delimiter of `--delimiter` and of suites.
+///
+/// It is `tab`, or one ASCII punctuation character that is neither a quote nor part of a number.
 pub fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
@@ -89,7 +91,7 @@ impl Names<'_> {
                         }
                         _ if Some(index) == label && kind != Forced::Categorical => {
                             return Err(self.invalid(format!(
-                                "{} names `{}`, which is the label; name another column with --label, or leave it out of {}",
+                                "{} names `{}`, which is the label; name another column with --label, or remove it from {}",
                                 kind.option(),
                                 self.names[index],
                                 kind.option()

@@ -92,7 +92,9 @@ pub enum Reason {
     },
 }
 
-/// How missing values are handled: empty cells, `?`, `NA` and `NaN`. A row without a label is always dropped.
+/// How missing values are handled: empty cells, `?`, `NA` and `NaN`.
+///
+/// A row without a label is always dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingValues {
     /// The row is dropped.

@@ -31,7 +31,7 @@ pub(super) fn allowed_actions_are_obeyed_and_all_of_them_change_nothing(subject:
                     if mask == Some([true; SHAPE.n_actions]) {
                         assert_eq!(choice, all, "{spec}: all actions allowed, in round {number}");
                     }
-                    // The best of the same draw: what was best of all remains the best.
+                    // The best of the same draw: if the overall best action is allowed, it remains the best.
                     if !request.wants_propensity
                         && all.propensity == Propensity::Unknown
                         && request.allows(all.action)
@@ -68,7 +68,7 @@ pub(super) fn allowed_actions_are_obeyed_and_all_of_them_change_nothing(subject:
         }
     }
     let error = policy.distribution(Request::new(0, &context), &mut [0.0; 2]).unwrap_err();
-    assert_eq!(error.to_string(), "the slice for probabilities has 2 places, expected 3", "{spec}");
+    assert_eq!(error.to_string(), "the slice for probabilities has length 2, expected 3", "{spec}");
     assert!(before == policy.save(), "{spec}");
 }
 
@@ -89,13 +89,13 @@ pub(super) fn with_setting(spec: &PolicySpec, key: &str, value: f64) -> String {
     format!("{head}[{}]", settings.join(","))
 }
 
-/// `n` decisions after the initial pulls, with and without a mask, each in a round and a context of its own:
+/// `n` decisions after the initial pulls, with and without a mask, each with its own round and context:
 ///
-/// - The probabilities of a decision are valid, and the propensity that it reports is the one of its action.
-/// - With a floor, no allowed action has less than its share of it, and the inverse-propensity estimate of the constant 1 for the uniform
-///   target policy over the allowed actions is 1, within 4 standard errors.
-/// - Each action is chosen as often as its probabilities say, and 1/p over the choices with p ≥ 0.02 adds up to the number of actions
-///   with such a p, within 4 standard deviations.
+/// - The probabilities of a decision are valid, and its reported propensity is the probability of its action.
+/// - With a floor, every allowed action has at least its share of the floor, and the inverse-propensity estimate of the constant
+///   1 for the uniform target policy over the allowed actions is 1, within 4 standard errors.
+/// - Each action is chosen as often as its probabilities predict, and 1/p over the choices with p ≥ 0.02 adds up to the number of
+///   actions with such a p, within 4 standard deviations.
 /// - Probabilities agree on average with decisions that do not ask for them, within 5 standard deviations.
 ///
 /// These are 9 comparisons for a mask, each of which a correct policy fails with probability 6e-5: 1e-3 in all for two masks.
@@ -159,7 +159,7 @@ pub(super) fn check_propensities(registry: &Registry, policy: &str, n: u64) {
             let (plain, bound) = (plain[action], 5.0 * plain_squares[action].sqrt() + 1e-6);
             assert!(
                 plain.abs() <= bound,
-                "{spec}: unasked, action {action} is chosen {plain} times more often than its probabilities say, of {n}"
+                "{spec}: without requested propensities, action {action} is chosen {plain} times more often than its probabilities predict, of {n}"
             );
         }
         let bound = 4.0 * support_variance.max(0.0).sqrt() + 1e-6;
@@ -167,7 +167,7 @@ pub(super) fn check_propensities(registry: &Registry, policy: &str, n: u64) {
     }
 }
 
-/// Many at once are decided as each of them alone.
+/// A batch is decided as its requests are one at a time.
 pub(super) fn batches_decide_as_single_requests_do(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let policy = subject.trained();
@@ -196,7 +196,7 @@ pub(super) fn batches_decide_as_single_requests_do(subject: &Subject<'_>) {
         let mut p = [0.0; SHAPE.n_actions];
         policy.distribution(*request, &mut p).unwrap();
         for (found, expected) in probabilities[place * SHAPE.n_actions..].iter().zip(p) {
-            // A draw that rounding decides moves a share of draws.
+            // Rounding may decide a draw, which changes a share of draws.
             assert!((found - expected).abs() < 0.02, "{spec}: {found} {expected}");
         }
     }
@@ -204,13 +204,13 @@ pub(super) fn batches_decide_as_single_requests_do(subject: &Subject<'_>) {
         .iter()
         .zip(&choices)
         .filter(|(request, choice)| policy.choose(**request).unwrap().action != choice.action);
-    assert!(n_other.count() <= 1, "{spec}: rounding alone may tell a batch from single requests");
+    assert!(n_other.count() <= 1, "{spec}: a batch may differ from single requests only by rounding");
     let mut two = [Choice::new(0); 2];
     assert!(policy.choose_into(&requests, &mut two).is_err_and(|error| error.is_invalid_input()), "{spec}");
     assert!(policy.choose_many(&[]).unwrap().is_empty());
 }
 
-/// What was learned ends the initial pulls, and so do rounds.
+/// Both observations and rounds end the initial pulls.
 pub(super) fn counts_of_what_was_learned_are_kept(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let mut policy = subject.build(1);
@@ -238,10 +238,10 @@ pub(super) fn counts_of_what_was_learned_are_kept(subject: &Subject<'_>) {
         let error = policy.learn(outcomes[0].with_weight(weight)).unwrap_err();
         assert!(error.is_invalid_input(), "{spec}: weight {weight}: {error}");
     }
-    assert!(before == policy.save(), "{spec}: bad outcomes changed it");
+    assert!(before == policy.save(), "{spec}: bad outcomes changed the policy");
 }
 
-/// A weight ends the initial pulls as so many equal outcomes do, and is saved; a policy that does not heed weights refuses them.
+/// A weight ends the initial pulls as that many equal outcomes do, and is saved; a policy without support for weights rejects them.
 pub(super) fn weighted_outcomes_count_as_so_many_equal_ones(subject: &Subject<'_>) {
     let spec = &subject.spec;
     let context = round(0).0;
@@ -250,7 +250,7 @@ pub(super) fn weighted_outcomes_count_as_so_many_equal_ones(subject: &Subject<'_
     let before = weighted.save();
     if let Err(error) = weighted.learn(outcome.with_weight(2.0)) {
         assert!(error.is_invalid_input(), "{spec}: {error}");
-        assert!(before == weighted.save(), "{spec}: a refused weight changed it");
+        assert!(before == weighted.save(), "{spec}: a rejected weight changed the policy");
         return;
     }
     let mut repeated = subject.build(1);
@@ -262,7 +262,7 @@ pub(super) fn weighted_outcomes_count_as_so_many_equal_ones(subject: &Subject<'_
     assert_eq!(
         (weighted.n_observed(), repeated.n_observed()),
         (1, 2),
-        "{spec}: outcomes, whatever they weigh"
+        "{spec}: `n_observed` must count outcomes, not weights"
     );
     // Training rounds, a batch, and rounds after it.
     let teach = |policy: &mut dyn Policy, numbers: std::ops::Range<u64>| {
@@ -279,13 +279,10 @@ pub(super) fn weighted_outcomes_count_as_so_many_equal_ones(subject: &Subject<'_
     let mut loaded = subject.registry.load(&weighted.save()).unwrap();
     assert!(
         loaded.save() == weighted.save(),
-        "{spec}: with weights saved, loaded and saved again, the bytes differ"
+        "{spec}: with weights, saving, loading and saving again gives other bytes"
     );
     teach(&mut *weighted, 101..160);
     teach(&mut *loaded, 101..160);
-    assert!(
-        loaded.save() == weighted.save(),
-        "{spec}: with weights, it learns otherwise after it was loaded"
-    );
+    assert!(loaded.save() == weighted.save(), "{spec}: with weights, the loaded policy learns differently");
     assert_same(spec, "with weights, loaded", &ask(&*loaded, 160..200), &ask(&*weighted, 160..200));
 }

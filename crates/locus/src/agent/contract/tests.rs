@@ -8,7 +8,7 @@ use super::requests::{check_propensities, with_setting};
 use super::*;
 use crate::load;
 
-/// Nets that are small, but of every size another, so that what is tried here stays quick.
+/// Small nets, so that the tests stay fast; all sizes differ, so that swapped dimensions are noticed.
 const SMALL: [(&str, &str); 16] = [
     ("hidden_layers", "7"),
     ("latent_dim", "4"),
@@ -112,8 +112,9 @@ fn propensities_are_exact_over_many_decisions() {
     }
 }
 
-/// Every registered policy heeds weights. Action 0 pays 1 and weighs 4, or pays 0 and weighs 1; action 1 pays 0 and weighs 4, or pays 1
-/// and weighs 1. So their means are 0.8 and 0.2 by weight, and both 0.5 without. Fixed seeds: nothing is left to chance between runs.
+/// Every registered policy supports weights. Action 0 pays 1 and weighs 4, or pays 0 and weighs 1; action 1 pays 0 and weighs 4,
+/// or pays 1 and weighs 1. So their means are 0.8 and 0.2 by weight, and both 0.5 without. The seeds are fixed, so every run
+/// gives the same result.
 #[test]
 fn what_weighs_more_is_learned_more() {
     let settings = [
@@ -148,9 +149,9 @@ fn what_weighs_more_is_learned_more() {
     }
 }
 
-/// An outcome of weight 7 and one of weight 1 train a net as eight equal ones do, if these are all that there is: every minibatch is the same, and
-/// the sum of weights is the number of observations. The weighted policy's count of outcomes is forged, so that both use the random numbers
-/// of the eighth.
+/// An outcome of weight 7 and one of weight 1 train a net as eight equal ones do, if the replay holds nothing else: every
+/// minibatch is the same, and the sum of weights is the number of observations. The weighted policy's count of outcomes is
+/// forged, so that both use the random numbers of the eighth.
 #[test]
 fn a_weight_trains_as_so_many_equal_outcomes() {
     let registry = Registry::standard();

@@ -13,7 +13,7 @@ config! {
         every: u32 = 3, Range::within(1.0, 100.0), "test";
         /// Observations kept
         capacity: u32 = 4, Range::within(1.0, 100.0), "test";
-        /// The round of training that breaks down, 0 for none
+        /// The round of training that diverges, 0 for none
         breaks_in: u32 = 0, Range::within(0.0, 100.0), "test";
         ..agent: AgentConfig = AgentConfig::default();
     }
@@ -23,7 +23,7 @@ config! {
 struct Notes {
     breaks_in: u32,
     observed: Vec<f64>,
-    /// The rewards in the replay at every round of training, and what chance gave there.
+    /// The rewards in the replay at every round of training, and a random number drawn there.
     fits: Vec<Vec<f64>>,
     chances: Vec<u64>,
 }
@@ -37,7 +37,7 @@ impl Decider for Notes {
         rewards: &mut [f64],
     ) -> Result<(), Breakdown> {
         rewards.iter_mut().for_each(|reward| *reward = rng.normal());
-        // Contexts below 0 ask for a reward that is no finite number.
+        // Negative contexts cause a reward that is not finite.
         rewards[1] = match contexts[0][0] {
             -1.0 => f64::NAN,
             -2.0 => f64::INFINITY,
@@ -147,7 +147,7 @@ fn notes_are_saved_with_replay_and_schedule() {
     assert_eq!(loaded.learner().fits[1], [3.0, 4.0, 5.0, 6.0]);
     assert_eq!(loaded.learner().chances, policy.learner().chances);
     let distinct: std::collections::HashSet<u64> = policy.learner().chances.iter().copied().collect();
-    assert_eq!(distinct.len(), 3, "every round of training has its own chance");
+    assert_eq!(distinct.len(), 3, "every round of training has its own random stream");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn the_first_of_equal_rewards_wins() {
     assert!(highest(&[1.0, f64::NAN]).is_err());
 }
 
-/// Chooses what its settings say, whether there is such an action or not, and asks another policy first.
+/// Chooses the action of its settings, even if it does not exist, and asks another policy first.
 #[derive(Clone, Debug)]
 struct Rogue {
     action: usize,
@@ -201,7 +201,7 @@ config! {
     pub(crate) struct RogueConfig {
         /// The action
         action: u32 = 0, Range::ANY, "test";
-        /// How probable it is said to be
+        /// The probability that it reports
         probability: f64 = 1.0, Range::ANY, "test";
     }
 }
@@ -267,7 +267,7 @@ fn choices_that_do_not_exist_are_errors_and_policies_may_ask_each_other() {
     }
 }
 
-/// A policy that has seen its actions so often, in this order.
+/// A policy that has observed its actions this often, in this order.
 fn warm(config: NotesConfig, observed: [u32; 3]) -> Agent<Notes> {
     let mut policy = notes(config);
     for (action, n) in observed.into_iter().enumerate() {
@@ -313,7 +313,7 @@ fn weights_count_as_observations() {
     assert_eq!(forced(&policy, 0..2, None), [Some(1), Some(1)]);
 }
 
-/// Over 3000 seeds a share of 1/2 has a standard deviation of 0.0091; five of them by chance once in 1.7 million.
+/// Over 3000 seeds a share of 1/2 has a standard deviation of 0.0091; five of them occur once in 1.7 million seeds.
 #[test]
 fn initial_pulls_can_be_drawn_uniformly() {
     let config = NotesConfig::default().agent(AgentConfig::default().initial(InitialOrder::Uniform));
@@ -359,7 +359,7 @@ fn a_floor_holds_in_initial_pulls_too() {
     assert!((p - 0.1).abs() < 1e-12 || (p - 0.8).abs() < 1e-12);
 }
 
-/// A lot is 256 requests.
+/// A batch is 256 requests.
 #[test]
 fn an_error_in_a_batch_says_which_request_was_at_fault() {
     let policy = notes(NotesConfig::default());

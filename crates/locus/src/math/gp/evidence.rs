@@ -7,8 +7,8 @@
 //! ∂ log p/∂θ = ½·Σ_ij W_ij·∂K_ij/∂θ,  W = (K⁻¹e)(K⁻¹e)ᵀ − K⁻¹
 //! ```
 //!
-//! An observation of weight w counts as w equal ones. Its noise then has the variance σ²/w, and what the w tell of the noise among themselves adds
-//! `−½·(w − 1)·log 2πσ² − ½·log w` to log p.
+//! An observation of weight w counts as w equal ones. Its noise then has the variance σ²/w, and the variation among the w equal
+//! observations adds `−½·(w − 1)·log 2πσ² − ½·log w` to log p.
 //!
 //! The gradients in all length scales of a kind are one product: with z the scaled contexts, those of the Matérn kernel sum
 //! M_ij·(z_i − z_j)², which is 2·Σ_i z_i·(z_i·Σ_j M_ij − Σ_j M_ij·z_j).
@@ -18,10 +18,10 @@ use super::kernel::{CovarianceWork, Kernel, KernelParameters, matern, sigmoid, s
 use super::posterior::add_noise;
 use crate::math::matrix::{self, Rows, Weights};
 
-/// Room to compute the evidence.
+/// Buffers for the evidence.
 #[derive(Clone, Debug, Default)]
 pub struct EvidenceWork {
-    /// Room for covariances, of use elsewhere too.
+    /// Buffers for covariances, which callers may also use.
     pub covariances: CovarianceWork,
     /// K, then its factor: [n, n]
     factor: Vec<f64>,
@@ -31,22 +31,23 @@ pub struct EvidenceWork {
     linear_weights: Vec<f64>,
     /// K⁻¹e
     solved: Vec<f64>,
-    /// What the pairs of two actions add up to: [A, A]
+    /// Sums over the pairs of two actions: [A, A]
     by_task: Vec<f64>,
     /// [C, n]
     products: Vec<f64>,
-    /// Pivots held since they were last asked for.
+    /// Pivots clamped since the last call of [`EvidenceWork::take_held`].
     n_held: u64,
 }
 
 impl EvidenceWork {
-    /// How many pivots were held since this was last asked.
+    /// Returns how many pivots were clamped since the last call, and resets the count.
     pub fn take_held(&mut self) -> u64 {
         std::mem::take(&mut self.n_held)
     }
 }
 
-/// log p of the rewards of points, each with its weight; puts its gradient in the kernel's `parameters` into `gradient`. Not finite where numbers break down.
+/// log p of the rewards of points, each with its weight; writes its gradient in the kernel's `parameters` to `gradient`. Not
+/// finite on a numerical error.
 pub fn evidence(
     kernel: &Kernel,
     parameters: &[f32],

@@ -1,4 +1,4 @@
-//! The multi-task kernel: how rewards of contexts and actions vary together.
+//! The multi-task kernel: the covariance of rewards between contexts and actions.
 //!
 //! ```text
 //! k((x, a), (x', b)) = (s·m(r) + t·l)·exp(−|v_a − v_b|²)
@@ -18,11 +18,11 @@ use super::Points;
 use crate::Rng;
 use crate::math::matrix::{Rows, Weights, add_product_upper};
 
-/// What is added to the variance of the noise, so that a factor always exists.
+/// Added to the variance of the noise, so that a factor always exists.
 pub(super) const LEAST_NOISE: f64 = 1e-6;
 /// Parameters of length scales stay between −5 and 5: scales between 0.0067 and 5 units.
 const LENGTH_BOUND: f32 = 5.0;
-/// Parameters of the noise and the amplitudes stay within these, far beyond what rewards of variance 1 ask for.
+/// Bounds of the parameters of the noise and the amplitudes, far outside the useful range for rewards of variance 1.
 const SIZE_BOUND: f32 = 50.0;
 
 /// Where the parameters of a kernel are.
@@ -32,7 +32,7 @@ pub struct KernelParameters {
     pub n_features: usize,
     /// A
     pub n_actions: usize,
-    /// Numbers of an action's vector.
+    /// Dimension of an action's embedding.
     pub task_dim: usize,
 }
 
@@ -66,7 +66,7 @@ impl KernelParameters {
         start..start + self.n_actions
     }
 
-    /// Where learning begins: these noise, amplitudes and length scales before their softplus, vectors of actions from a standard
+    /// Initial parameters: these noise, amplitudes and length scales before their softplus, action embeddings from a standard
     /// normal times `task_std`, means of 0. **Samples.**
     pub fn start(
         &self,
@@ -88,7 +88,7 @@ impl KernelParameters {
         parameters
     }
 
-    /// Keeps parameters where the kernel can be told from its limits; a NaN is left as one.
+    /// Clamps parameters to their bounds; a NaN stays a NaN.
     pub fn hold(&self, parameters: &mut [f32]) {
         let hold = |parameters: &mut [f32], bound: f32| {
             for parameter in parameters {
@@ -132,7 +132,7 @@ pub struct Kernel {
     pub means: Vec<f64>,
 }
 
-/// Room to compute covariances.
+/// Buffers for covariances.
 #[derive(Clone, Debug, Default)]
 pub struct CovarianceWork {
     /// x_d/(u·λ_d), then x_d/(u·κ_d): [C, n]
@@ -188,7 +188,7 @@ impl Kernel {
         }
     }
 
-    /// How the rewards of two actions vary together.
+    /// The covariance factor of two actions.
     pub fn task(&self, a: usize, b: usize) -> f64 {
         self.tasks[a * self.places.n_actions + b]
     }

@@ -1,8 +1,7 @@
-//! Gaussian processes over contexts and actions: a kernel with parameters, how well it explains rewards, and what follows from
-//! observations. Knows no bandits.
+//! Gaussian processes over contexts and actions: kernel, evidence and posterior. Independent of bandits.
 //!
-//! [`Kernel`] is the covariance of rewards; [`evidence`] is their marginal likelihood with its gradient in the kernel's parameters;
-//! [`Posterior`] is what is known of rewards after some were seen. All of it is exact, and computed in `f64`.
+//! [`Kernel`] is the covariance of rewards; [`evidence`] is their marginal likelihood with its gradient in the kernel's
+//! parameters; [`Posterior`] is the posterior of rewards given observations. All of it is exact, and computed in `f64`.
 
 mod evidence;
 mod kernel;
@@ -14,7 +13,7 @@ pub use evidence::{EvidenceWork, evidence};
 pub use kernel::{CovarianceWork, Kernel, KernelParameters, sigmoid, softplus};
 pub use posterior::Posterior;
 
-/// Observed or asked for: contexts [n, C] one after another, and the action taken in each.
+/// Points: contexts [n, C], row-major, and the action of each.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     /// [n, C]
@@ -29,7 +28,7 @@ impl Points {
         self.actions.len()
     }
 
-    /// Forgets all.
+    /// Removes all points.
     pub fn clear(&mut self) {
         self.contexts.clear();
         self.actions.clear();

@@ -1,15 +1,16 @@
-//! What is known of rewards after some were seen.
+//! The posterior of rewards given observations.
 //!
-//! With R the factor of the covariance of what was seen, noise included, and c [n, A] its covariance with the rewards of all actions
-//! in a context: given `V = R⁻ᵀc` and `w = R⁻ᵀe`, these have mean `m + Vᵀw` and covariance `k − VᵀV`. A further observation is a
-//! row and a column more of R, in O(n²). An observation of weight w counts as w equal ones: its noise has a w-th of the variance, which tells as much.
+//! With R the factor of the covariance of the observations, noise included, and c [n, A] their covariance with the rewards of all
+//! actions in a context: given `V = R⁻ᵀc` and `w = R⁻ᵀe`, these have mean `m + Vᵀw` and covariance `k − VᵀV`. A further
+//! observation is a row and a column more of R, in O(n²). An observation of weight w counts as w equal ones: its noise has a w-th
+//! of the variance, which is equivalent.
 
 use super::Points;
 use super::kernel::{CovarianceWork, Kernel};
 use crate::Rng;
 use crate::math::matrix;
 
-/// Rewards seen, and the factor of their covariance.
+/// Observed rewards, and the factor of their covariance.
 #[derive(Clone, Debug)]
 pub struct Posterior {
     kernel: Kernel,
@@ -19,13 +20,13 @@ pub struct Posterior {
     /// R, with room for more rows and columns.
     factor: Vec<f64>,
     capacity: usize,
-    /// From one row of R to the next. Rows that are a power of two apart would all fall into the same few places of the cache.
+    /// From one row of R to the next. Avoids powers of two, with which all rows would map to the same few cache sets.
     stride: usize,
-    /// w, on the scale that [`Posterior::whiten`] was told.
+    /// w, on the scale of the last [`Posterior::whiten`].
     whitened: Vec<f64>,
     /// Observations that the factor was made of at once.
     n_base: usize,
-    /// How often a squared pivot was held at the least variance of the noise.
+    /// How often a squared pivot was clamped at the smallest noise variance.
     n_held: u64,
     column: Vec<f64>,
 }
@@ -88,12 +89,12 @@ impl Posterior {
         self.n_base
     }
 
-    /// What was seen: points, rewards and weights.
+    /// The observations: points, rewards and weights.
     pub fn seen(&self) -> (&Points, &[f64], &[f64]) {
         (&self.points, &self.rewards, &self.weights)
     }
 
-    /// How often rounding pushed a squared pivot below the variance of the noise, where it was then held, since this was last asked.
+    /// How often rounding pushed a squared pivot below the noise variance, where it was clamped, since the last call.
     pub fn take_held(&mut self) -> u64 {
         std::mem::take(&mut self.n_held)
     }
@@ -104,7 +105,7 @@ impl Posterior {
         (self.capacity + n_actions + 2) * n_actions
     }
 
-    /// Takes in one more, which counts as `weight` equal ones. Panics if there is no room.
+    /// Adds one observation, which counts as `weight` equal ones. Panics at capacity.
     pub fn observe(&mut self, context: &[f32], action: usize, reward: f64, weight: f64) {
         assert!(!self.is_full(), "room for another observation");
         let n = self.points.len();
@@ -164,7 +165,7 @@ impl Posterior {
     /// Draws the mean rewards of all actions in a context together, as often as `rewards` has room for, those of a draw side by
     /// side. **Samples.** `work` as for [`Posterior::moments`].
     ///
-    /// A squared pivot of their covariance that is nothing beside the variance before anything was seen is rounding, and taken for 0.
+    /// A squared pivot of their covariance that is negligible relative to the prior variance is rounding, and set to 0.
     pub fn draw(&self, context: &[f32], rng: &mut Rng, work: &mut [f64], rewards: &mut [f64]) {
         let n_actions = self.kernel.places.n_actions;
         let floor = 1e-14 * self.kernel.of_contexts(context, context);
@@ -175,7 +176,7 @@ impl Posterior {
             normals.iter_mut().for_each(|normal| *normal = rng.normal());
             rewards.copy_from_slice(mean);
             for (i, (row, normal)) in covariance.chunks_exact(n_actions).zip(&*normals).enumerate() {
-                // What lies beside a held pivot is rounding over nearly nothing.
+                // The entries beside a clamped pivot are rounding errors divided by nearly 0.
                 if row[i] > floor.sqrt() {
                     matrix::add_scaled(*normal, &row[i..], &mut rewards[i..]);
                 }

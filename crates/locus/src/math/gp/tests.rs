@@ -179,8 +179,8 @@ fn the_posterior_is_that_of_the_closed_form() {
     }
 }
 
-/// 40 000 draws have the mean and the covariance that they should: bounds are five standard deviations, by chance once in
-/// 100 000 seeds for all.
+/// 40 000 draws have the mean and the covariance that they should: bounds are five standard deviations, false alarms
+/// for one seed in 100 000 for all.
 #[test]
 fn draws_have_the_moments_of_the_posterior() {
     const N: usize = 40_000;

@@ -1,9 +1,9 @@
-//! Observations that are taken in together.
+//! Blocks of observations that update a posterior together.
 //!
-//! An observation alone is rotated into the triangle row by row, with a square root for each feature. Many at once can share
-//! it: the entries that they have in one feature's column are a single vector, and one rotation in the plane of that vector and
-//! the triangle's diagonal clears them all. What remains is products along columns, which vectors do well. A block is small
-//! enough to stay in the nearest cache while every column passes over it.
+//! An observation alone is rotated into the triangle row by row, with a square root for each feature. Many at once can share it:
+//! the entries that they have in one feature's column are a single vector, and one rotation in the plane of that vector and the
+//! triangle's diagonal clears them all. What remains is products along columns, which vectorize well. A block is small enough to
+//! stay in the nearest cache while every column passes over it.
 
 use multiversion::multiversion;
 

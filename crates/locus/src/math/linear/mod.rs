@@ -1,4 +1,4 @@
-//! Bayesian linear regression with unknown noise, in square-root form; knows no bandits.
+//! Bayesian linear regression with unknown noise, in square-root form; independent of bandits.
 //!
 //! Rewards are `y = xᵀβ + noise` with `σ² ~ InvGamma(a₀, b₀)` and `β ~ N(0, σ²/λ·I)`. After n observations
 //!
@@ -45,7 +45,7 @@ fn put_in_lanes<'a>(rows: impl Iterator<Item = &'a [f64]>, work: &mut LanesWork)
 /// The prior of a [`LinearPosterior`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearPrior {
-    /// λ, how strongly coefficients are held to 0. Positive.
+    /// λ, the prior precision of the coefficients relative to the noise. Positive.
     pub precision: f64,
     /// a₀, the shape of the noise variance's inverse gamma distribution. Positive.
     pub shape: f64,
@@ -53,7 +53,7 @@ pub struct LinearPrior {
     pub rate: f64,
 }
 
-/// What is known of the coefficients and the noise of a linear relation.
+/// The posterior of the coefficients and the noise of a linear regression.
 ///
 /// Every call panics unless it is given as many features as the posterior was made for; numbers must be finite.
 #[derive(Clone, Debug)]
@@ -90,8 +90,8 @@ impl LinearPosterior {
         self.observe_weighted(features, target, 1.0);
     }
 
-    /// Takes in that `features` gave `target`, which counts as `weight` equal observations, a number above 0. O(d²). Magnitudes must stay below
-    /// 1e150.
+    /// Observes that `features` gave `target`, which counts as `weight` equal observations, a number above 0. O(d²). Magnitudes
+    /// must stay below 1e150.
     pub fn observe_weighted(&mut self, features: &[f64], target: f64, weight: f64) {
         let (dim, root) = (self.dim(), weight.sqrt());
         assert_eq!(features.len(), dim, "features of an observation");
@@ -103,8 +103,8 @@ impl LinearPosterior {
         self.triangle.solve(&mut self.mean);
     }
 
-    /// Takes in many observations at once, and empties the block: what observing each of them would give, up to rounding,
-    /// several times as fast. Magnitudes must lie between 1e-150 and 1e150, or be 0.
+    /// Observes a block of many observations, and empties the block. Equal to observing each of them, up to rounding, and several
+    /// times as fast. Magnitudes must lie between 1e-150 and 1e150, or be 0.
     pub fn observe_block(&mut self, block: &mut Block) {
         assert_eq!(block.dim(), self.dim(), "features of a block");
         self.n_observed += block.total_weight();
@@ -112,7 +112,7 @@ impl LinearPosterior {
         self.triangle.solve(&mut self.mean);
     }
 
-    /// What the same observations tell if only their first `dim` features are seen, without taking them in again. O(d²).
+    /// The posterior of the same observations on their first `dim` features alone, computed without the observations. O(d²).
     pub fn leading(&self, dim: usize) -> Self {
         let (triangle, left_over) = self.triangle.leading(dim);
         let mut mean = vec![0.0; dim];
@@ -202,8 +202,8 @@ impl LinearPosterior {
         triangle::dot(features, features) / self.prior.precision
     }
 
-    /// `log det(Λ/λ)`: twice what the observations told of the coefficients, in nats. It grows with the logarithm of their number and
-    /// with the dimensions that they span. O(d).
+    /// `log det(Λ/λ)`: twice the information of the observations about the coefficients, in nats. It grows with the logarithm of
+    /// their number and with the dimensions that they span. O(d).
     pub fn information(&self) -> f64 {
         2.0 * self.triangle.log_determinant() - self.dim() as f64 * libm::log(self.prior.precision)
     }

@@ -268,7 +268,7 @@ fn the_rate_does_not_cancel() {
 }
 
 /// Mean and covariance of 200 000 draws against the closed form: β is t-distributed with 2a degrees of freedom,
-/// scale (b/a)Λ⁻¹, so its covariance is b/(a−1)·Λ⁻¹. Bounds are six standard errors: by chance once in 10⁷ seeds.
+/// scale (b/a)Λ⁻¹, so its covariance is b/(a−1)·Λ⁻¹. Bounds are six standard errors; false alarms for one seed in 10⁷.
 #[test]
 fn draws_have_the_closed_form_mean_and_covariance() {
     const DIM: usize = 3;

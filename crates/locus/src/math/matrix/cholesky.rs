@@ -1,4 +1,4 @@
-//! Cholesky factors, and what is solved with them.
+//! Cholesky factors and triangular solves.
 //!
 //! A factor is an upper triangle R [n, n] with `RᵀR = A`; what lies below its diagonal is never read. Blocks of rows are finished
 //! one by one, and what they change in all others is one product.
@@ -10,11 +10,10 @@ use super::product::{Weights, add_product, add_product_upper};
 /// Rows that are finished before their product goes to the others.
 const BLOCK: usize = 32;
 
-/// Puts R in the place of what is on and above the diagonal of A [n, n]. Squared pivots below `floor` are held there; returns
-/// how many were.
+/// Overwrites the upper triangle of A [n, n] with R. Squared pivots below `floor` are clamped to it; returns how many were.
 ///
-/// The squared pivots of `B + floor·I` are never below `floor` if B is positive semidefinite, so with that floor only rounding is
-/// held. A NaN is left as one.
+/// The squared pivots of `B + floor·I` are never below `floor` if B is positive semidefinite, so with that floor only rounding
+/// errors are clamped. A NaN stays a NaN.
 pub fn factor(a: &mut [f64], stride: usize, n: usize, floor: f64) -> u64 {
     let mut n_held = 0;
     for start in (0..n).step_by(BLOCK) {
@@ -47,8 +46,8 @@ pub fn factor(a: &mut [f64], stride: usize, n: usize, floor: f64) -> u64 {
     n_held
 }
 
-/// Adds to the factor of A [n, n] the last row and column of a larger matrix: `column` holds what is above the diagonal, and gets
-/// what R has there. Returns whether the squared pivot was held at `floor`.
+/// Extends the factor of A [n, n] by the last row and column of a larger matrix: `column` holds its entries above the diagonal,
+/// and is overwritten with those of R. Returns whether the squared pivot was clamped at `floor`.
 pub fn append(r: &mut [f64], stride: usize, n: usize, column: &mut [f64], diagonal: f64, floor: f64) -> bool {
     solve_transposed_vector(r, stride, n, column);
     for (row, &entry) in column[..n].iter().enumerate() {

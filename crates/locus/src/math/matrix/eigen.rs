@@ -21,7 +21,7 @@ pub struct Eigen {
 /// More steps than any eigenvalue of finite numbers takes; 2 are usual.
 const MOST_STEPS: usize = 60;
 
-/// Decomposes a symmetric matrix [n, n], of which nothing useful is left. False if that does not succeed, as with a NaN.
+/// Decomposes a symmetric matrix [n, n], which is overwritten. Returns false on failure, as with a NaN.
 pub fn decompose(matrix: &mut [f64], n: usize, eigen: &mut Eigen) -> bool {
     let Eigen { values, vectors, off_diagonal, direction, products } = eigen;
     for list in [&mut *values, off_diagonal, direction, products] {

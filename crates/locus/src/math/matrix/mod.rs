@@ -1,8 +1,8 @@
-//! Dense matrices of `f64`: products, Cholesky factors, eigenvectors. Knows no bandits and no statistics.
+//! Dense matrices of `f64`: products, Cholesky factors, eigenvectors. Independent of bandits and statistics.
 //!
-//! A matrix is a slice, row by row, with a stride from one row to the next, so that a factor can grow in place. Factors are
-//! upper triangles R with `RᵀR = A`: every loop over them then runs along rows. All that is cubic goes through one product of
-//! register tiles, [`add_product`]; where there are fused multiply-adds they are used, so results differ in the last bits between machines.
+//! A matrix is a slice, row by row, with a stride from one row to the next, so that a factor can grow in place. Factors are upper
+//! triangles R with `RᵀR = A`: every loop over them then runs along rows. All cubic work is one product of register tiles,
+//! [`add_product`]; it uses fused multiply-adds where available, so results differ in the last bits between machines.
 
 mod cholesky;
 mod eigen;

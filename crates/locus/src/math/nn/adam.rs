@@ -5,7 +5,7 @@ use multiversion::multiversion;
 /// The state of an optimizer, for an arena of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
-    /// How far a parameter moves, at most, in a step.
+    /// The learning rate: roughly the largest change of a parameter per step.
     pub learning_rate: f32,
     /// Steps taken.
     pub n_steps: u64,
@@ -18,8 +18,8 @@ pub struct Adam {
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
-/// Smaller numbers count as 0. Where nothing but a pull towards 0 is left, parameters and means of gradients shrink for ever, and
-/// subnormal numbers would slow everything down; beside ε, none of them matters long before.
+/// Smaller numbers are set to 0. Parameters and gradient means with only a pull towards 0 would otherwise shrink to subnormal
+/// numbers, which are slow; they are negligible relative to ε long before.
 const NEGLIGIBLE: f32 = 1e-30;
 
 impl Adam {

@@ -1,4 +1,4 @@
-//! Numbers that begin where a cache line does.
+//! Lists of numbers aligned to cache lines.
 
 use std::ops::{Deref, DerefMut};
 
@@ -17,7 +17,7 @@ impl Aligned {
     pub(super) fn reserve(&mut self, len: usize) {
         if self.len() < len {
             self.data = vec![0.0; len + LANES - 1];
-            // Only speed depends on the start, should it not be told.
+            // If the alignment is unknown, only the speed suffers.
             self.start = self.data.as_ptr().align_offset(size_of::<[f32; LANES]>()) % LANES;
         }
     }

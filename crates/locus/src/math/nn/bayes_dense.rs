@@ -33,7 +33,7 @@ pub struct BayesDense {
     activation: Activation,
 }
 
-/// Where the parameters of a layer begin: each is drawn from a Gaussian.
+/// The initial distribution of a layer's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BayesStart {
     /// Standard deviation of the means and the biases, around 0.
@@ -44,7 +44,7 @@ pub struct BayesStart {
     pub log_std_spread: f64,
 }
 
-/// What a layer computes on its way, kept for the way back.
+/// Intermediate results for the backward pass.
 #[derive(Clone, Debug, Default)]
 pub struct BayesDenseWork {
     /// x² [in, N], unless x is sparse.

@@ -11,7 +11,7 @@ pub struct BayesMlp {
     layers: Vec<BayesDense>,
 }
 
-/// What a net computes on its way, kept for the way back.
+/// Intermediate results for the backward pass.
 #[derive(Clone, Debug, Default)]
 pub struct BayesMlpWork {
     layers: Vec<BayesDenseWork>,

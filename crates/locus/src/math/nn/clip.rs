@@ -1,10 +1,10 @@
-//! Gradients that are kept from growing too long.
+//! Gradient clipping.
 
 use multiversion::multiversion;
 
-/// Shortens all gradients, seen as one vector, to length `limit` if they are longer; their length before.
+/// Clips the norm of all gradients, as one vector, to `limit`; returns the norm before.
 ///
-/// If that is not a finite number, the gradients are left as they are: nothing sensible can be made of them.
+/// If the norm is not finite, the gradients do not change.
 pub fn clip_by_global_norm(gradients: &mut [f32], limit: f64) -> f64 {
     let norm = sum_of_squares(gradients).sqrt();
     if norm > limit && norm.is_finite() {

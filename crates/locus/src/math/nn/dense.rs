@@ -28,7 +28,7 @@ pub struct Dense {
     activation: Activation,
 }
 
-/// Where a layer's gradient goes on to.
+/// The target of a layer's input gradient.
 #[derive(Debug)]
 pub enum InputGradient<'a> {
     /// Nowhere: the input is data.

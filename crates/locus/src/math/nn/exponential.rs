@@ -2,8 +2,8 @@
 
 use multiversion::multiversion;
 
-/// Puts eˣ in the place of every x, to within two units in the last place. Below 1.2e-38 it is 0: subnormal numbers would slow
-/// everything down a hundred times. Too large gives infinity, NaN stays NaN.
+/// Replaces every x by eˣ, to within two units in the last place. Results below 1.2e-38 are 0, because subnormal numbers are a
+/// hundred times slower. Overflow gives infinity, NaN stays NaN.
 #[multiversion(targets = "simd")]
 pub fn exp_slice(values: &mut [f32]) {
     for value in values {
@@ -20,7 +20,7 @@ const LN_2_LOW: f32 = -2.121_944_4e-4;
 /// The polynomial is that of the Cephes library.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    // Comparisons are such that a NaN takes neither bound and goes on to the polynomial.
+    // The comparisons let a NaN pass through to the polynomial.
     let clamped = if x > 88.8 { 88.8 } else { x };
     let clamped = if clamped < -88.0 { -88.0 } else { clamped };
     let rounded = clamped * std::f32::consts::LOG2_E + ROUND;

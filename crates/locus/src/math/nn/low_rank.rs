@@ -1,4 +1,4 @@
-//! The same noise from fewer numbers.
+//! Low-rank noise: the same distribution from fewer random numbers.
 //!
 //! A layer that sees noise ε ~ N(0, σ²I) of C numbers through weights W [C, h] sees Wᵀε, which is N(0, σ²WᵀW). With
 //! `WᵀW = RᵀR` that is Rᵀu for u ~ N(0, σ²I) of h numbers, which is cheaper where C is larger than h. Where a gradient
@@ -236,8 +236,8 @@ mod tests {
         }
     }
 
-    /// The gradient is right in expectation, and for a quadratic loss ½aᵀMa + bᵀa the expectation over u is the mean over
-    /// the 2h points ±√h·e, whose mean of u·uᵀ is the identity: nothing is left to chance, and differences apply.
+    /// The gradient is right in expectation, and for a quadratic loss ½aᵀMa + bᵀa the expectation over u is the mean over the 2h
+    /// points ±√h·e, whose mean of u·uᵀ is the identity: the loss is deterministic, and finite differences apply.
     #[test]
     fn expected_gradients_equal_differences() {
         let (c, n) = (9, 5);

@@ -10,7 +10,7 @@ pub struct Mlp {
     layers: Vec<Dense>,
 }
 
-/// What a net computes on its way, kept for the way back.
+/// Intermediate results for the backward pass.
 #[derive(Clone, Debug, Default)]
 pub struct MlpWork {
     /// The output of every layer.

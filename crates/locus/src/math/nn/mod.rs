@@ -1,4 +1,4 @@
-//! How does a small net learn? Products, dense layers, optimizers, vectorized normals; knows no bandits.
+//! Small neural nets: products, dense layers, optimizers, vectorized normals; independent of bandits.
 //!
 //! Dimension letters, here and in the policies: **N** rows of a minibatch, **C** context features, **A** actions,
 //! **H** latent size, **K** extra draws, **S** samples.

@@ -59,7 +59,7 @@ pub struct ColumnNormals {
 }
 
 impl ColumnNormals {
-    /// Begins anew, with a source for the stream of each column.
+    /// Restarts with a source for the stream of each column.
     pub fn seed(&mut self, rngs: &mut [Rng]) {
         self.sources.clear();
         self.sources.extend(rngs.iter_mut().map(Normals::new));
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Bounds are five standard errors each: by chance once in 400 000 seeds for all four together.
+    /// Bounds are five standard errors each; false alarms for one seed in 400 000 for all four together.
     #[test]
     fn moments_are_those_of_a_normal() {
         let n = N as f64;
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// The statistic exceeds the bound by chance once in 10 000 seeds.
+    /// The statistic exceeds the bound for one seed in 10 000.
     #[test]
     fn the_distribution_is_normal() {
         let values = sample(3).into_iter().map(f64::from).collect();

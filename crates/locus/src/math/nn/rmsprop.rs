@@ -1,4 +1,4 @@
-//! RMSProp (Tieleman and Hinton, 2012), as TensorFlow 1 has it.
+//! RMSProp (Tieleman and Hinton, 2012), as in TensorFlow 1.
 
 use multiversion::multiversion;
 
@@ -17,8 +17,8 @@ pub struct RmsProp {
     pub squares: Vec<f32>,
 }
 
-/// Means of squares below this count as 0. Beside any ε worth its name they are nothing, but left to decay they become
-/// subnormal, and a step takes many times as long.
+/// Means of squares below this are set to 0. They are negligible relative to any reasonable ε, but would decay to subnormal
+/// numbers, which are much slower.
 const NEGLIGIBLE: f32 = 1e-30;
 
 impl RmsProp {

@@ -1,4 +1,4 @@
-//! What a layer computes from rows that have most of their numbers in common.
+//! Products of a layer with rows that have most of their numbers in common.
 //!
 //! With W [in, out], X [N, in] and Y [out, N]: `Y = (XW)ᵀ` forward, and `dW = Xᵀ·dYᵀ` backward; both with X or with its squares. If c is the row in
 //! common, and D what is different, then X = 1cᵀ + D: each row of XW is `cᵀW`, the same for all, and a sum of a few lines of W;
@@ -16,7 +16,7 @@ use super::product::{Epilogue, product_of_one};
 use super::sparse_rows::{Entry, SparseRows};
 use super::sum;
 
-/// Room for the products with one layer's weights.
+/// Buffers for the products with one layer's weights.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SparseWork {
     /// W [in, out], each line padded.

@@ -1,14 +1,14 @@
 //! Rows that differ from one and the same row in few numbers.
 //!
-//! Of a category's one-hot columns all are alike in nearly every row, before they are standardized (zeros) and after (the same small number
-//! in place of each zero). So a row is kept as what it has other than the row in common: a few dozen numbers of hundreds. What
-//! a layer computes from such rows is in the next room, `sparse_product.rs`.
+//! One-hot columns have the same value in nearly every row, both before standardization (zeros) and after (the same small number
+//! for each zero). So a row is stored as its differences from a common row: a few dozen numbers of hundreds. `sparse_product.rs`
+//! has the products with such rows.
 
 use multiversion::multiversion;
 
 use super::panel::{Lines, Panel};
 
-/// What a net is given.
+/// The input of a net.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// [in, N]
@@ -55,7 +55,7 @@ impl Input<'_> {
 }
 
 impl SparseRows {
-    /// Finds what rows of so many numbers have in common, and forgets all rows; the part of their numbers that is different.
+    /// Finds the common row of rows of `n_features` numbers, and removes all stored rows. Returns the fraction of numbers that differ.
     pub fn find_common<'a>(&mut self, n_features: usize, rows: impl Iterator<Item = &'a [f32]>) -> f64 {
         self.entries.clear();
         self.ends.clear();
@@ -122,7 +122,7 @@ impl SparseRows {
     }
 }
 
-/// Takes in a row: the number of least size that each column had so far, and how often.
+/// Updates, for each column, the number of smallest magnitude so far and its count.
 #[multiversion(targets = "simd")]
 fn note(row: &[f32], common: &mut [f32], counts: &mut [u32]) {
     for ((number, common), count) in row.iter().zip(common).zip(counts) {

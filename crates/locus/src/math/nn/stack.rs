@@ -108,7 +108,7 @@ impl Stack {
         product_backward(second, hidden.all(), &mut outputs.all_mut(), &Bias(output_bias));
     }
 
-    /// Takes over the parameters of all nets, `nets` `[M, parameters]`, and forgets gradients.
+    /// Copies the parameters of all nets, `nets` `[M, parameters]`, and resets the gradients.
     pub fn read(&self, nets: Lines<'_>, work: &mut StackWork) {
         let Self { n_nets, n_in, n_hidden, n_out } = *self;
         let group_size = (WIDTH / n_hidden).max(1);
@@ -149,8 +149,8 @@ impl Stack {
         }
     }
 
-    /// Takes a minibatch through all nets and back. Row n asks for output `asked[n]` only; `slopes` is given n and that output of
-    /// some of the nets, and puts in its place the derivative of what is to be differentiated. The gradients are added up in `work`.
+    /// Runs a minibatch through all nets, forward and backward. Row n uses output `asked[n]` only; `slopes` receives n and that
+    /// output of some of the nets, and replaces it by the derivative of the loss. The gradients are accumulated in `work`.
     ///
     /// x has C lines or more; those after the first C are not looked at.
     pub fn add_gradients(
@@ -402,8 +402,8 @@ mod tests {
         }
     }
 
-    /// Few inputs, so that it shows whether their number has a 1 added. Bounds are five standard errors of a variance of n normals: by chance
-    /// once in 400 000 seeds.
+    /// Few inputs, so that it shows whether their number has a 1 added. Bounds are five standard errors of a variance of n normals; false alarms
+    /// for one seed in 400 000.
     #[test]
     fn weights_start_with_the_variance_that_their_inputs_ask_for() {
         for (n_in, n_hidden, n_out) in [(3, 999, 5), (999, 3, 998)] {

@@ -20,7 +20,7 @@ const BLOCK: usize = 32 * LANES;
 /// Lines whose distances from another line are computed at once.
 const GROUP: usize = 4;
 
-/// `distances[i, j] = |xᵢ − yⱼ|²`, summed in `f64` and from differences: what is close together is told apart however far it is from 0.
+/// `distances[i, j] = |xᵢ − yⱼ|²`, summed in `f64` and from differences: small distances are accurate even far from 0.
 ///
 /// The padding of all lines must be 0.
 pub fn squared_distances(x: Lines<'_>, y: Lines<'_>, distances: &mut [f64]) {

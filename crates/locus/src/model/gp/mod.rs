@@ -1,8 +1,8 @@
 //! `multitask-gp`: Thompson sampling from a Gaussian process over contexts and actions.
 //!
-//! Rewards of all actions are one process, whose kernel ([`gp`](crate::gp)) says how contexts and actions vary together, so what is
-//! seen of one action tells of others. Its parameters are learned by the marginal likelihood of random parts of what was seen
-//! (`prior`, which FBNN has for its prior too); given them, the posterior is exact.
+//! One process models the rewards of all actions. Its kernel ([`gp`](crate::gp)) is the covariance between contexts and actions,
+//! so rewards of one action inform about others. The kernel's parameters are learned by maximizing the marginal likelihood of
+//! random subsets of the observations (`prior`, which FBNN also uses for its prior); given them, the posterior is exact.
 
 pub(crate) mod config;
 pub(crate) mod model;
@@ -16,13 +16,13 @@ use model::MultitaskGp;
 use crate::registry::Definition;
 
 pub(crate) fn definition() -> Definition<MultitaskGpConfig> {
-    let summary = "Thompson sampling from a Gaussian process over contexts and actions, its kernel learned by the marginal likelihood";
+    let summary = "Thompson sampling from a Gaussian process over contexts and actions; its kernel is learned by marginal likelihood";
     Definition::of::<MultitaskGp>("multitask-gp", summary)
 }
 
 buildable!(MultitaskGpConfig => MultitaskGp);
 
-/// Every policy of the family.
+/// The policies of this family.
 pub(crate) fn all() -> Vec<std::sync::Arc<dyn crate::registry::Entry>> {
     vec![std::sync::Arc::new(definition())]
 }

@@ -1,4 +1,4 @@
-//! The process as a model of rewards: it takes in every outcome at once, and learns its kernel on schedule.
+//! The process as a reward model: it observes every outcome immediately, and learns its kernel on schedule.
 
 use std::sync::Arc;
 
@@ -10,32 +10,32 @@ use crate::model::training::reward_scaling::{RewardScale, RewardScaling};
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Outcome, Request, Rng, Seed, Shape};
 
-/// The process as it decides: its posterior, and what its rewards mean.
+/// The decider: the posterior and the scale of its rewards.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     posterior: Arc<Posterior>,
     scale: RewardScale,
 }
 
-/// A Gaussian process, and how far its kernel is learned.
+/// A Gaussian process and the training state of its kernel.
 ///
-/// Rewards are standardized by the mean and deviation of all seen, over all actions: what an action has never given can then still
-/// be drawn as high as what another gave.
+/// Rewards are standardized by the mean and standard deviation over all actions, so an action without observations can be sampled
+/// as high as the rewards of others.
 #[derive(Clone, Debug)]
 pub(crate) struct MultitaskGp {
     prior: Prior,
     scaling: RewardScaling,
     process: Process,
-    /// Of the last observations, how many the posterior rests on at most after training.
+    /// The most observations that the posterior is conditioned on after training.
     posterior_points: usize,
-    /// Pivots held since the last round of training.
+    /// Pivots clamped since the last round of training.
     n_held: u64,
-    /// Room to train; a copy makes its own.
+    /// Buffers for training; a clone allocates its own.
     work: Cache<PriorWork>,
 }
 
 impl MultitaskGp {
-    /// Rests the posterior on these observations, with the kernel as it is.
+    /// Conditions the posterior on these observations, with the current kernel.
     fn rest_on(&mut self, points: Points, rewards: Vec<f64>, weights: Vec<f64>, work: &mut CovarianceWork) {
         let mut posterior = Posterior::new(self.prior.kernel(), points, rewards, weights, work);
         self.n_held += posterior.take_held();
@@ -43,14 +43,14 @@ impl MultitaskGp {
         self.whiten();
     }
 
-    /// Takes over the scale of rewards.
+    /// Updates the scale of rewards.
     fn whiten(&mut self) {
         self.process.scale = self.scaling.scale(true);
         let RewardScale { mean, std } = self.process.scale;
         Arc::make_mut(&mut self.process.posterior).whiten(mean, std);
     }
 
-    /// Adds an observation to the posterior; the oldest are left out when there is no room.
+    /// Adds an observation to the posterior; drops the oldest at capacity.
     fn add(&mut self, Outcome { context, action, reward, weight, .. }: Outcome<'_>) {
         if self.process.posterior.is_full() {
             let (points, rewards, weights) = self.process.posterior.seen();
@@ -98,7 +98,7 @@ impl Decider for Process {
 }
 
 impl Process {
-    /// Draws the rewards of a context, as often as there is room for. **Samples.**
+    /// Draws the rewards of a context repeatedly, until `rewards` is full. **Samples.**
     fn draw_for(&self, context: &[f32], rng: &mut Rng, scratch: &mut Scratch, rewards: &mut [f64]) {
         let [work] = scratch.doubles([self.posterior.n_work()]);
         let RewardScale { mean, std } = self.scale;
@@ -142,7 +142,7 @@ impl Learner for MultitaskGp {
         self.whiten();
     }
 
-    /// The scale of rewards is taken over once.
+    /// The scale of rewards is updated only once.
     fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
         for outcome in outcomes {
             self.scaling.observe(outcome);
@@ -169,7 +169,7 @@ impl Learner for MultitaskGp {
         Ok(FitReport { interventions, ..FitReport::new(self.prior.n_minibatches(), loss) })
     }
 
-    /// What the posterior rests on is saved, its factor is not: it is made again as it was made, to the bit.
+    /// The observations are saved, but not the factor: decoding recomputes it exactly.
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);
         self.prior.encode(encoder);
@@ -201,7 +201,7 @@ impl Learner for MultitaskGp {
         let mut rewards = vec![0.0; n];
         decoder.f64s(&mut rewards)?;
         let mut weights = vec![1.0; n];
-        // Format 1 knew no weights.
+        // Format 1 had no weights.
         if decoder.format() > 1 {
             decoder.f64s(&mut weights)?;
         }

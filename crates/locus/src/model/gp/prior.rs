@@ -10,7 +10,7 @@ use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Rng, Shape};
 
-/// Where a kernel begins, and how it learns.
+/// Initial values and training settings of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PriorSettings {
     pub(crate) task_dim: usize,
@@ -30,11 +30,11 @@ pub(crate) struct Prior {
     places: KernelParameters,
     pub(crate) parameters: Vec<f32>,
     optimizer: Adam,
-    /// √C times the spread of features, once enough of them were seen to tell; √C before.
+    /// √C times the spread of features, once enough contexts were observed to estimate it; √C before.
     unit: Option<f64>,
 }
 
-/// Room to learn.
+/// Buffers for learning.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriorWork {
     rows: DistinctRows,
@@ -47,7 +47,7 @@ pub(crate) struct PriorWork {
 }
 
 impl Prior {
-    /// Before anything was learned. **Samples.**
+    /// The untrained kernel. **Samples.**
     pub(crate) fn new(settings: PriorSettings, shape: Shape, rng: &mut Rng) -> Self {
         let places = places(settings, shape);
         let PriorSettings { noise, amplitudes, length, task_std, learning_rate, .. } = settings;
@@ -70,7 +70,7 @@ impl Prior {
         self.unit.unwrap_or((self.places.n_features as f64).sqrt())
     }
 
-    /// Climbs the evidence of random parts of what is kept; the mean over steps of minus the evidence of an observation. **Samples.**
+    /// Maximizes the evidence of random subsets of the replay. Returns the mean negative evidence per observation over the steps. **Samples.**
     pub(crate) fn fit(
         &mut self,
         replay: &Replay,
@@ -146,10 +146,10 @@ fn places(settings: PriorSettings, shape: Shape) -> KernelParameters {
     KernelParameters { n_features: shape.n_features, n_actions: shape.n_actions, task_dim: settings.task_dim }
 }
 
-/// Observations from which the spread of features is told.
+/// Observations needed to estimate the spread of features.
 const LEAST_SEEN: f64 = 20.0;
 
-/// √C times the root of the mean variance of features; none where contexts do not differ, or are too few to tell.
+/// √C times the root of the mean variance of features; `None` if contexts do not differ or are too few.
 fn unit(replay: &Replay, n_features: usize) -> Option<f64> {
     let n = replay.total_weight();
     if n < LEAST_SEEN {

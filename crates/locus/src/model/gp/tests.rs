@@ -15,7 +15,7 @@ fn learn(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) {
     }
 }
 
-/// All that a policy learns after it was saved and loaded is, to the bit, what it would have learned: between rounds of training, after
+/// A policy that was saved and loaded learns exactly what it would have learned: between rounds of training, after
 /// one, and after the room for observations was full.
 #[test]
 fn a_loaded_policy_learns_the_same_to_the_bit() {

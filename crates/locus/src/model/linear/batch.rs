@@ -1,4 +1,4 @@
-//! Decisions for many requests at once by linear posteriors: the same numbers as one by one, to the bit.
+//! Batched decisions of linear posteriors, with exactly the numbers of single decisions.
 //!
 //! The slow part of a decision is an action's leverage: a pass over its factor in which every division waits for the one before. Several
 //! requests can share that pass. So all requests advance together: each names the action whose leverage it needs next, and requests
@@ -18,7 +18,7 @@ pub(crate) struct Rows<'a> {
     pub(crate) features: &'a [f64],
 }
 
-/// Room for a batch.
+/// Buffers for a batch.
 #[derive(Debug, Default)]
 pub(crate) struct BatchWork {
     /// [n, A] each: what every action deviates by but for its leverage, its mean, and what it could reach at best.
@@ -36,14 +36,14 @@ pub(crate) struct BatchWork {
     leverages: Vec<f64>,
 }
 
-/// In which order a request looks at actions, and how far it is.
+/// The order in which a request considers actions, and its position.
 #[derive(Debug, Default)]
 struct Order {
     actions: Vec<u32>,
     next: usize,
 }
 
-/// What asks for leverages until it knows enough.
+/// A search that asks for leverages until it is decided.
 trait Seek {
     /// The action whose leverage a request needs next; `None` once it needs no more.
     fn next(&mut self, row: usize) -> Option<usize>;

@@ -1,4 +1,4 @@
-//! A linear posterior for every action, and decisions by them: what policies share that are linear in some features.
+//! A linear posterior for every action, and decisions with them; shared by all policies that are linear in some features.
 //!
 //! Every such policy values an action at `xᵀμ + deviation·√(xᵀΛ⁻¹x)`. Thompson sampling draws the deviation, an upper confidence
 //! bound fixes it.
@@ -32,7 +32,7 @@ impl LinearHeads {
         Self::new(self.dim, self.actions.len(), LinearPrior { precision, ..self.prior })
     }
 
-    /// What the same observations tell of the first `dim` features alone.
+    /// The posteriors of the same observations on the first `dim` features alone.
     pub(crate) fn leading(&self, dim: usize) -> Self {
         let actions = self.actions.iter().map(|posterior| Arc::new(posterior.leading(dim))).collect();
         Self { dim, prior: self.prior, actions: Arc::new(actions) }
@@ -48,7 +48,7 @@ impl LinearHeads {
         self.actions.len()
     }
 
-    /// What every posterior began as.
+    /// The prior of every posterior.
     pub(crate) fn prior(&self) -> LinearPrior {
         self.prior
     }
@@ -62,23 +62,23 @@ impl LinearHeads {
         Arc::make_mut(&mut Arc::make_mut(&mut self.actions)[action])
     }
 
-    /// What the observations told of all coefficients, [`LinearPosterior::information`] over all actions.
+    /// The information of the observations about all coefficients, [`LinearPosterior::information`] over all actions.
     pub(crate) fn information(&self) -> f64 {
         self.actions.iter().map(|posterior| posterior.information()).sum()
     }
 
-    /// Takes in one observation, which counts as `weight` equal ones.
+    /// Observes one outcome, which counts as `weight` equal ones.
     pub(crate) fn observe(&mut self, action: usize, features: &[f64], reward: f64, weight: f64) {
         self.posterior_mut(action).observe_weighted(features, reward, weight);
     }
 
-    /// Begins anew from the prior; the observations follow, sorted by action.
+    /// Restarts from the prior; the observations follow, sorted by action.
     pub(crate) fn rebuild(&mut self) -> InBlocks<'_> {
         *self = Self::new(self.dim, self.actions.len(), self.prior);
         self.in_blocks()
     }
 
-    /// Takes in many observations, which follow, sorted by action: what observing each of them would give, up to rounding.
+    /// Observes many outcomes, which follow, sorted by action. Equal to observing each of them, up to rounding.
     pub(crate) fn in_blocks(&mut self) -> InBlocks<'_> {
         InBlocks { block: Block::new(self.dim), heads: self, action: 0 }
     }
@@ -110,8 +110,7 @@ impl LinearHeads {
         })
     }
 
-    /// Every action's value: what `predict` gives, and as many standard deviations of its linear prediction, but for the noise, as `deviate`
-    /// fills in.
+    /// Every action's value: the mean of `predict` plus the deviation of `deviate` times the root of the leverage.
     pub(crate) fn value(
         &self,
         features: &[f64],
@@ -128,7 +127,7 @@ impl LinearHeads {
         Ok(())
     }
 
-    /// Finds the highest reward of one draw among the allowed actions without computing all; the first of several. **Samples.**
+    /// Finds the highest reward of one draw among the allowed actions without computing all; the first of ties. **Samples.**
     pub(crate) fn choose(
         &self,
         request: &Request<'_>,
@@ -157,10 +156,10 @@ impl LinearHeads {
         })
     }
 
-    /// The allowed action of the highest [`Self::value`], the first of several.
+    /// The allowed action with the highest [`Self::value`], the first of ties.
     ///
-    /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So
-    /// actions are taken in the order of what they could reach at best, until none left can win.
+    /// An action's leverage costs a pass over its factor, O(d²); its mean, and a bound on the leverage, O(d). So actions are
+    /// considered in descending order of their upper bounds, until no remaining action can win.
     pub(crate) fn find_best(
         &self,
         request: &Request<'_>,
@@ -199,7 +198,7 @@ impl LinearHeads {
         Ok(best)
     }
 
-    /// How probable it is that each allowed action has the highest reward of a draw, given the noise variances. **Samples** these.
+    /// The probability that each allowed action has the highest reward of a draw, given the noise variances. **Samples** these.
     pub(crate) fn win_probabilities(
         &self,
         request: &Request<'_>,
@@ -214,10 +213,10 @@ impl LinearHeads {
         })
     }
 
-    /// How probable it is that each allowed action has the highest value, where values are independent and normal: their means are what
-    /// `predict` gives, their standard deviations what `spread` fills in times the root of the leverage.
+    /// The probability that each allowed action has the highest value, if values are independent and normal: `predict` gives
+    /// their means, and `spread` times the root of the leverage their standard deviations.
     ///
-    /// As in [`Self::find_best`], the leverage is computed only where it can matter.
+    /// As in [`Self::find_best`], the leverage is computed only if it can affect the result.
     pub(crate) fn find_wins(
         &self,
         request: &Request<'_>,
@@ -276,10 +275,10 @@ impl LinearHeads {
         })
     }
 
-    /// Draws what of the rewards does not depend on the context.
+    /// Draws the part of the rewards that does not depend on the context.
     ///
-    /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Nothing else of β matters, and given σ² that is one Gaussian
-    /// number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard normal: this fills in σξ for every action. **Samples.**
+    /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Given σ² it is one Gaussian number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard
+    /// normal: this draws σξ for every action. **Samples.**
     pub(crate) fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
         for (action, deviation) in deviations.iter_mut().enumerate() {
             *deviation = self.draw_noise_variance(action, rng)?.sqrt() * rng.normal();
@@ -305,10 +304,10 @@ impl LinearHeads {
     }
 }
 
-/// Posteriors that take in many observations: [`Self::push`] takes one, [`Self::finish`] must follow the last.
+/// Posteriors that observe many outcomes: [`Self::push`] adds one, [`Self::finish`] must follow the last.
 pub(crate) struct InBlocks<'a> {
     heads: &'a mut LinearHeads,
-    /// Observations of `action` that the posterior has not yet.
+    /// Observations of `action` that the posterior does not include yet.
     block: Block,
     action: usize,
 }
@@ -339,14 +338,14 @@ impl InBlocks<'_> {
     }
 }
 
-/// The observations in `replay`, sorted by action, in the order in which they came.
+/// The observations in `replay`, sorted by action, then by time.
 pub(crate) fn by_action(replay: &Replay) -> Vec<usize> {
     let mut order: Vec<usize> = (0..replay.len()).collect();
     order.sort_by_key(|&index| replay.get(index).action);
     order
 }
 
-/// The outcomes sorted by action, in the order in which they came.
+/// The outcomes sorted by action, then by time.
 pub(crate) fn outcomes_by_action<'a, 'b>(outcomes: &'b [Outcome<'a>]) -> Vec<&'b Outcome<'a>> {
     let mut order: Vec<&Outcome<'_>> = outcomes.iter().collect();
     order.sort_by_key(|outcome| outcome.action);
@@ -401,7 +400,7 @@ impl ContextHeads {
         });
     }
 
-    /// What observing each outcome would give, up to rounding; several times as fast.
+    /// Equal to observing each outcome, up to rounding; several times as fast.
     pub(crate) fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
         if let [only] = outcomes {
             return self.observe(only);
@@ -429,7 +428,7 @@ pub(crate) fn with_intercept(context: &[f32], features: &mut [f64]) {
     }
 }
 
-/// Room to find out how probably each action wins.
+/// Buffers for the probabilities that each action wins.
 #[derive(Debug, Default)]
 struct WinsWork {
     race: Race,
@@ -445,7 +444,7 @@ pub(super) fn order_by_ceiling(ceilings: &[f64], order: &mut Vec<u32>) {
     });
 }
 
-/// Where the highest of these numbers is, the first of several; none of them is NaN.
+/// The index of the highest number, the first of ties; none of them is NaN.
 pub(super) fn first_highest(numbers: &[f64]) -> usize {
     let higher = |best, place| if numbers[place] > numbers[best] { place } else { best };
     (0..numbers.len()).fold(0, higher)

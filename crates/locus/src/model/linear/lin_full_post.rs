@@ -11,11 +11,11 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 config! {
     /// Settings of LinFullPost. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct LinFullPostConfig {
-        /// λ, how strongly the prior holds the coefficients to 0
+        /// λ, prior precision of the coefficients relative to the noise: their prior variance is σ²/λ
         prior_precision: f64 = 0.25, Range::within(1e-12, 1e12), "benchmark";
-        /// a₀, the prior's shape of the noise variance
+        /// a₀, shape of the inverse-gamma prior of the noise variance
         prior_shape: f64 = 6.0, Range::within(0.1, 1e12), "benchmark";
-        /// b₀, the prior's rate of the noise variance
+        /// b₀, rate of the inverse-gamma prior of the noise variance
         prior_rate: f64 = 6.0, Range::above(0.0, 1e12), "benchmark";
         ..agent: AgentConfig = AgentConfig::default();
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     /// A drawn reward is distributed as xᵀβ for drawn coefficients β. The two-sample Kolmogorov–Smirnov statistic of
-    /// 50 000 draws each exceeds the bound by chance once in 10 000 seeds.
+    /// 50 000 draws each exceeds the bound for one seed in 10 000.
     #[test]
     fn rewards_are_distributed_as_drawn_coefficients_say() {
         const N_DRAWS: usize = 50_000;

@@ -1,9 +1,10 @@
-//! LinPool: linear Thompson sampling with one scale for every problem, noise that actions share, and tempered draws.
+//! LinPool: linear Thompson sampling with pooled noise, tempered posterior samples and automatic scaling.
 //!
-//! As in LinFullPost every action has a Bayesian linear regression with its exact posterior. What differs: rewards and contexts are
-//! brought to one [`Scale`], which is taken anew, and every posterior with it, after so many observations; a draw deviates by the
-//! larger of the action's own noise and the noise of all actions together ([`Exploration`]); and it deviates less the more was seen.
-//! docs/locus-policy.md says why, and where it fails.
+//! As in LinFullPost, every action has a Bayesian linear regression with its exact posterior. Three things differ. Rewards and
+//! contexts are standardized by a [`Scale`], which is recomputed at regular intervals, together with every posterior. The noise
+//! of a posterior sample is the larger of the action's own noise and the pooled noise of all actions ([`Exploration`]). The
+//! standard deviation of samples decreases with the number of observations. docs/locus-policy.md explains why, and where it
+//! fails.
 
 use crate::agent::{Breakdown, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
 use crate::math::linear::LinearPrior;
@@ -17,7 +18,7 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 config! {
     /// Settings of LinPool.
     pub struct LinPoolConfig {
-        /// Observations from one scale to the next
+        /// Observations between rescalings
         rescale_every: u32 = 20, Range::within(1.0, 1e6), "our choice";
         ..pooled: PooledConfig = PooledConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -25,7 +26,8 @@ config! {
 }
 
 pub(crate) fn definition() -> Definition<LinPoolConfig> {
-    let summary = "Linear Thompson sampling with shared noise, tempered draws and a scale of its own";
+    let summary =
+        "Linear Thompson sampling with pooled noise, tempered posterior samples and automatic scaling";
     Definition::of::<LinPool>("lin-pool", summary).removed(
         &[
             ("precision", "given"),
@@ -41,7 +43,7 @@ pub(crate) fn definition() -> Definition<LinPoolConfig> {
 
 buildable!(LinPoolConfig => LinPool);
 
-/// A linear posterior for every action on the features `[c·x, 1]`, and how it is drawn from.
+/// A linear posterior for every action on the features `[c·x, 1]`, and its exploration rule.
 #[derive(Clone, Debug)]
 pub(crate) struct PooledHeads {
     heads: LinearHeads,
@@ -50,13 +52,13 @@ pub(crate) struct PooledHeads {
     seen: Seen,
 }
 
-/// The heads, and when their scale is taken anew.
+/// The heads, and the schedule of their rescaling.
 #[derive(Clone, Debug)]
 pub(crate) struct LinPool {
     pooled: PooledHeads,
     precision: Precision,
     reward_unit_floor: f64,
-    /// The features of the observation that is taken in.
+    /// The features of the current observation.
     features: Vec<f64>,
 }
 
@@ -222,7 +224,7 @@ impl Learner for LinPool {
         blocks.finish();
     }
 
-    /// Takes the scale anew, and with it every posterior.
+    /// Recomputes the scale and every posterior.
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let scale = Scale::of(replay, self.reward_unit_floor)?;
         let (order, features) = (by_action(replay), &mut self.features);
@@ -234,7 +236,7 @@ impl Learner for LinPool {
         }
         rebuild.finish();
         self.pooled.scale = scale;
-        // All that is kept, at once.
+        // All observations of the replay at once.
         Ok(FitReport { minibatches: 1, ..FitReport::default() })
     }
 

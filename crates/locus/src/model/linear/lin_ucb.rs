@@ -1,4 +1,4 @@
-//! LinUCB (Li, Chu, Langford and Schapire, 2010): the action whose reward could be highest, within a confidence bound.
+//! LinUCB (Li, Chu, Langford and Schapire, 2010): the action with the highest upper confidence bound.
 //!
 //! Every action has a ridge regression of its rewards on `[x, 1]` ("disjoint" in the paper's words), and is valued at
 //!
@@ -6,8 +6,8 @@
 //! xᵀμ + α·√(xᵀΛ⁻¹x),    Λ = λI + XᵀX,    μ = Λ⁻¹Xᵀy
 //! ```
 //!
-//! The width knows nothing of the noise: α is in the unit of rewards. Nothing is drawn, so a choice is certain (its propensity is
-//! 1), two seeds decide alike, and [`Decider::draw`] gives the upper bounds.
+//! The width does not depend on the noise: α is in units of reward. Decisions are deterministic: propensities are 1, the seed has
+//! no effect, and [`Decider::draw`] returns the upper bounds.
 
 use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
 use crate::math::linear::LinearPrior;
@@ -20,25 +20,22 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 config! {
     /// Settings of LinUCB.
     pub struct LinUcbConfig {
-        /// α, how many widths are added to a mean reward
+        /// α, the number of confidence widths added to a mean reward
         alpha: f64 = 1.0, Range::within(0.0, 1e6), "our choice; Li et al. (2010) tune it";
-        /// λ, how strongly the ridge holds the coefficients to 0
+        /// λ, the ridge penalty on the coefficients
         prior_precision: f64 = 1.0, Range::within(1e-12, 1e12), "Li et al. (2010), algorithm 1";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
 pub(crate) fn definition() -> Definition<LinUcbConfig> {
-    Definition::of::<LinUcb>(
-        "lin-ucb",
-        "The highest upper confidence bound of a ridge regression for every action",
-    )
+    Definition::of::<LinUcb>("lin-ucb", "Upper confidence bounds of a ridge regression for every action")
 }
 
 buildable!(LinUcbConfig => LinUcb);
 
 impl LinUcbConfig {
-    /// Shape and rate of the noise play no part in means and widths.
+    /// Shape and rate of the noise do not affect means and widths.
     fn prior(&self) -> LinearPrior {
         LinearPrior { precision: self.prior_precision, shape: 1.0, rate: 1.0 }
     }

@@ -1,8 +1,8 @@
-//! Where do the numbers of an LU model break down?
+//! Finds where a numerical error of an LU model arose.
 //!
-//! Every minibatch, the loss and all standard deviations are looked at: a number that is no number, or a deviation that
-//! overflowed, or vanished where it is divided by, ends the round of training. Only then is it searched for where it arose, in the order in which things
-//! are computed: the optimizer before the minibatch, q's nets, σ_z, z, the decoder, σ_r, the prior.
+//! Every minibatch checks the loss and all standard deviations: a NaN, an overflow, or a standard deviation of 0 that is divided
+//! by ends the round of training. Only then does it search for the place where it arose, in the order of computation: the
+//! optimizer before the minibatch, q's nets, σ_z, z, the decoder, σ_r, the prior.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::math::nn::{Adam, Mlp, MlpWork, Panel};
 use crate::model::training::breakdown::find_breakdown;
 
 impl<Q: Latent> Parts<Q> {
-    /// Fails if the loss just computed, or a standard deviation that it was computed from, is not what it should be.
+    /// Fails if the loss just computed, or a standard deviation that it was computed from, is invalid.
     pub(super) fn check_minibatch(
         &self,
         parameters: &[f32],
@@ -33,7 +33,7 @@ impl<Q: Latent> Parts<Q> {
         Err(self.bad_parameter(parameters).unwrap_or(Breakdown { place: "the loss".to_owned(), found: loss }))
     }
 
-    /// Fails if a forward pass came upon anything that is not a finite number.
+    /// Fails if a forward pass computed a number that is not finite.
     pub(super) fn check_forward(&self, work: &Work<Q::Work>) -> Result<(), Breakdown> {
         find_in(self.latent.panels(&work.latent))?;
         if let Some(found) = self.latent.bad_std(&work.latent) {
@@ -57,7 +57,7 @@ impl<Q: Latent> Parts<Q> {
         Ok(())
     }
 
-    /// A standard deviation that is a parameter of its own, and vanished or overflowed.
+    /// A standard deviation that is a parameter, and became 0 or overflowed.
     fn bad_parameter(&self, parameters: &[f32]) -> Option<Breakdown> {
         let breakdown = |place: String, found: f32| Breakdown { place, found: f64::from(found) };
         for (action, &parameter) in parameters[self.reward_std.clone()].iter().enumerate() {
@@ -69,7 +69,7 @@ impl<Q: Latent> Parts<Q> {
                 return Some(breakdown(format!("the reward standard deviation of action {action}"), std));
             }
         }
-        // It is its square's inverse that the loss needs.
+        // The loss needs the inverse of its square.
         let log_std = parameters[self.log_prior_std.start];
         let is_sound = is_positive(libm::expf(-2.0 * log_std));
         (!is_sound).then(|| breakdown("the prior standard deviation".to_owned(), libm::expf(log_std)))

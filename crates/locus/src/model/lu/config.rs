@@ -7,41 +7,41 @@ use crate::registry::values::{Capacity, Layers, Switch};
 config! {
     /// Settings that both LU policies share.
     pub struct LuSharedConfig {
-        /// What q sees: the context, or ones for the ablation
+        /// Input of q: the context, or ones for the ablation
         latent_input: LatentInput = LatentInput::Context, Range::ANY, "paper, sections 3.1 and 4.3";
         /// Weight of an observation's KL term: one, or per-observation for the ablation
         kl_weight: KlWeight = KlWeight::One, Range::ANY, "paper, algorithms 2 and 3 and section 4.3";
-        /// Training rounds until the KL term has its full weight, from 0 in the first
+        /// Rounds of training until the KL weight, 0 in the first, reaches its full value
         kl_warmup_rounds: u32 = 15, Range::within(0.0, 1e6), "authors' program; paper: none";
         /// How the net's output becomes the latent standard deviation
         latent_std_link: StdLink = StdLink::ExpHalf, Range::ANY, "authors' program; paper: exp";
-        /// Mean of the rewards' standard deviations at the start
+        /// Initial reward standard deviations: mean over actions
         reward_std: f64 = 0.5, Range::above(0.0, 1e6), "authors' program";
-        /// Standard deviation of the rewards' standard deviations at the start
+        /// Initial reward standard deviations: spread over actions
         reward_std_spread: f64 = 0.05, Range::within(0.0, 1e6), "authors' program";
-        /// The scale on which the rewards' standard deviations are learned
+        /// Parametrization of the reward standard deviations: linear, or log
         reward_std_scale: StdScale = StdScale::Linear, Range::ANY, "authors' program; paper: log";
-        /// The least that a reward's standard deviation may be at the start, and become where it is learned on the linear scale
-        reward_std_floor: f64 = 1e-3, Range::above(0.0, 1.0), "our choice: the authors' can cross zero";
+        /// Lower bound of initial reward standard deviations, and of learned ones on the linear scale
+        reward_std_floor: f64 = 1e-3, Range::above(0.0, 1.0), "our choice; in the authors' program they can become negative";
         /// Whether the prior's standard deviation is learned
         learn_prior_std: Switch = Switch::On, Range::ANY, "paper, appendix A";
-        /// Whether rewards are standardized by the mean and deviation of all seen so far
+        /// Whether rewards are standardized by the mean and standard deviation of all rewards so far
         reward_scaling: Switch = Switch::Off, Range::ANY, "our addition";
-        /// N, rows of a minibatch
+        /// N, rows per minibatch
         batch_size: u32 = 512, Range::within(2.0, 1e6), "authors' program";
-        /// Observations from one round of training to the next
+        /// Observations between rounds of training
         train_every: u32 = 20, Range::within(1.0, 1e6), "paper, algorithms 2 and 3";
-        /// Minibatches of a round of training
+        /// Minibatches per round of training
         minibatches: u32 = 40, Range::within(1.0, 1e6), "paper, algorithms 2 and 3";
-        /// How many of the last observations are trained on
+        /// Replay capacity: how many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "paper, algorithms 2 and 3";
-        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
     }
 }
 
 impl LuSharedConfig {
-    /// As the paper's appendix says.
+    /// The settings of the paper's appendix.
     pub fn paper() -> Self {
         Self {
             kl_warmup_rounds: 0,
@@ -51,7 +51,7 @@ impl LuSharedConfig {
         }
     }
 
-    /// The same with a latent variable that is global: q sees ones, and its one KL term is shared by all observations.
+    /// The ablation with a global latent variable: the input of q is ones, and all observations share one KL term.
     pub(super) fn ablated(&self) -> Self {
         Self {
             latent_input: LatentInput::Ones,
@@ -61,7 +61,7 @@ impl LuSharedConfig {
         }
     }
 
-    /// These settings with those that each LU policy has for itself, ready for use.
+    /// Combines these settings with those of one LU policy.
     pub(super) fn resolved(
         &self,
         latent_dim: u32,
@@ -93,7 +93,7 @@ impl LuSharedConfig {
     }
 }
 
-/// The settings that both LU policies have, ready for use.
+/// The settings of both LU policies, converted for the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shared {
     pub(crate) latent_dim: usize,
@@ -120,7 +120,7 @@ config! {
     pub struct LuGaussConfig {
         /// H, size of the latent variable
         latent_dim: u32 = 50, Range::within(1.0, 10_000.0), "paper, appendix A";
-        /// Layers of the encoder, each followed by a ReLU, the last one too
+        /// Layers of the encoder; a ReLU follows each, including the last
         encoder_layers: Layers = Layers(vec![100, 50]), Range::within(1.0, 9.0), "paper, appendix A; authors' program";
         /// Hidden layers of the two heads, mean and scale, on the encoder
         head_layers: Layers = Layers(vec![]), Range::within(0.0, 9.0), "authors' program; paper: 50";
@@ -128,7 +128,7 @@ config! {
         decoder_layers: Layers = Layers(vec![100, 50]), Range::within(0.0, 9.0), "authors' program; paper: 50";
         /// Learning rate of Adam
         learning_rate: f64 = 2e-4, Range::above(0.0, 10.0), "authors' program; paper: 1e-3";
-        /// s, the prior's standard deviation, at the start
+        /// s, the initial standard deviation of the prior
         prior_std: f64 = 1.0, Range::above(0.0, 1e6), "authors' program; paper: 1.25";
         ..shared: LuSharedConfig = LuSharedConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -146,15 +146,15 @@ config! {
         scale_layers: Layers = Layers(vec![50]), Range::within(0.0, 9.0), "paper, appendix A";
         /// Hidden layers of the net that maps context and latent variable to rewards
         decoder_layers: Layers = Layers(vec![50]), Range::within(0.0, 9.0), "paper, appendix A";
-        /// K, draws of ψ beside the one that z is drawn from
+        /// K, draws of ψ in addition to the one that z is drawn from
         extra_draws: u32 = 50, Range::within(1.0, 10_000.0), "paper, appendix A";
-        /// Standard deviation of the noise that ψ is made of
+        /// Standard deviation of the noise input of ψ
         noise_std: f64 = 2.0, Range::above(0.0, 1e6), "paper, section 3.3";
-        /// Whether training draws the noise from as few numbers as matter, where the context is wider than the first layer
-        low_rank_noise: Switch = Switch::On, Range::ANY, "our addition: the same distribution, quicker";
+        /// Whether training samples the noise in the dimension of the first layer, if the context is wider
+        low_rank_noise: Switch = Switch::On, Range::ANY, "our addition: the same distribution, faster";
         /// Learning rate of Adam
         learning_rate: f64 = 1e-3, Range::above(0.0, 10.0), "paper, section 4; authors' program";
-        /// s, the prior's standard deviation, at the start
+        /// s, the initial standard deviation of the prior
         prior_std: f64 = 1.25, Range::above(0.0, 1e6), "paper, appendix A; authors' program";
         ..shared: LuSharedConfig = LuSharedConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -162,7 +162,7 @@ config! {
 }
 
 impl LuGaussConfig {
-    /// As the paper's appendix says.
+    /// The settings of the paper's appendix.
     pub fn paper() -> Self {
         Self {
             head_layers: Layers(vec![50]),
@@ -174,19 +174,19 @@ impl LuGaussConfig {
         }
     }
 
-    /// As the authors' program does.
+    /// The settings of the authors' program.
     pub fn authors() -> Self {
         Self::default()
     }
 }
 
 impl LuSiviConfig {
-    /// As the paper's appendix says.
+    /// The settings of the paper's appendix.
     pub fn paper() -> Self {
         Self { shared: LuSharedConfig::paper(), ..Self::default() }
     }
 
-    /// As the authors' program does.
+    /// The settings of the authors' program.
     pub fn authors() -> Self {
         Self::default()
     }

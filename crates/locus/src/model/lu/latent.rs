@@ -1,4 +1,4 @@
-//! What LU-Gauss and LU-SIVI differ in: q, the distribution of the latent variable.
+//! The distribution q of the latent variable, in which LU-Gauss and LU-SIVI differ.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,16 +13,16 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
     /// The policy's settings.
     type Config;
 
-    /// What it computes on its way, kept for the way back.
+    /// Intermediate results that the backward pass needs.
     type Work: Clone + fmt::Debug + Default + Send + Sync + 'static;
 
-    /// With places of its own for its parameters.
+    /// Creates it and allocates its parameters.
     fn new(config: &Self::Config, shape: Shape, layout: &mut Layout) -> Self;
 
     /// Draws its parameters' initial values.
     fn initialize(&self, parameters: &mut [f32], rng: &mut Rng);
 
-    /// Makes ready for a minibatch of training; decisions do without.
+    /// Prepares a minibatch of training; decisions do not need it.
     fn prepare(&self, _parameters: &[f32], _work: &mut Self::Work) {}
 
     /// Draws z [H, N] for inputs x [C, N]; `z` has that shape.
@@ -59,7 +59,7 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
         work: &mut Self::Work,
     ) -> f64;
 
-    /// Passes the gradient of z on to the parameters.
+    /// Propagates the gradient of z to the parameters.
     fn backward(
         &self,
         parameters: &[f32],
@@ -69,17 +69,17 @@ pub(crate) trait Latent: Clone + fmt::Debug + Send + Sync + 'static {
         work: &mut Self::Work,
     );
 
-    /// What the layers gave in the last forward pass, named, in the order in which they were computed.
+    /// The outputs of all layers in the last forward pass, by name, in the order of computation.
     fn panels<'a>(&self, work: &'a Self::Work) -> Vec<(String, &'a Panel)>;
 
-    /// A standard deviation of the last forward pass that cannot be computed with.
+    /// An invalid standard deviation of the last forward pass.
     fn bad_std(&self, work: &Self::Work) -> Option<f32>;
 
-    /// Where the parameters of the layers are, named.
+    /// The parameter ranges of all layers, by name.
     fn layers(&self) -> Vec<(String, Range<usize>)>;
 }
 
-/// Where the random numbers of a forward pass come from; tests put known numbers here.
+/// The source of a forward pass's random numbers; tests supply known numbers.
 pub(crate) trait Noise {
     /// Standard normals for z [H, N].
     fn latent(&mut self, noise: &mut Panel);

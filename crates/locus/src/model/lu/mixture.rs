@@ -1,13 +1,13 @@
-//! The mixture that stands in for q(z | x): its logarithm, and the gradients of that, for the 16 rows of a tile.
+//! The mixture that approximates q(z | x): its logarithm and its gradients, for the 16 rows of a tile.
 //!
-//! The loops over draws are written in vectors by type, as the products are: of arrays the compiler makes scattered stores here.
+//! The loops over draws use explicit vector types, as the products do: with arrays the compiler generates scattered stores here.
 
 use multiversion::multiversion;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::math::nn::{LANES, Panel, exp_slice};
 
-/// Weights of the mixture below this are taken for 0. It changes no sum, and keeps subnormal numbers out.
+/// Mixture weights below this are set to 0. That changes no sum and avoids subnormal numbers.
 const NEGLIGIBLE: f32 = 1e-18;
 
 /// What a number is for each row of a tile.
@@ -36,7 +36,7 @@ pub(super) struct MixtureTile<'a> {
 impl MixtureTile<'_> {
     /// log Σₖ exp(−½‖(z − ψ⁽ᵏ⁾)/σ‖²) of every row, k from 0; the gradients are those of `weight` times that.
     ///
-    /// `shares` is room for one number a row and draw.
+    /// `shares` is a buffer of one number per row and draw.
     pub(super) fn differentiate(mut self, weight: f32, shares: &mut Vec<Rows>) -> Rows {
         shares.resize(self.psi.n_columns() / LANES, [0.0; LANES]);
         let own = Arch::new().dispatch(SquaredDistances { tile: &self, squares: shares });

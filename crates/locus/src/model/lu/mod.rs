@@ -1,8 +1,8 @@
 //! Thompson sampling via local uncertainty: LU-Gauss, LU-SIVI and their ablations (Wang and Zhou, ICML 2020).
 //!
-//! A latent variable z carries the uncertainty. It is drawn from q(z | x), and a net decodes the mean rewards of all actions
-//! from context and z: one draw, one decision. The two policies differ in q alone ([`gauss`], [`sivi`]); all else is in
-//! [`model`]. The ablations are the same with other settings: q sees ones instead of the context.
+//! A latent variable z carries the uncertainty. It is drawn from q(z | x), and a net decodes the mean rewards of all actions from
+//! context and z: one draw for one decision. The two policies differ only in q ([`gauss`], [`sivi`]); everything else is in
+//! [`model`]. The ablations are the same policies with other settings: the input of q is ones instead of the context.
 
 mod breakdown;
 pub(crate) mod config;
@@ -25,7 +25,7 @@ use sivi::Sivi;
 use crate::Plan;
 use crate::registry::{Definition, Entry};
 
-/// Every policy of the family.
+/// The policies of this family.
 pub(crate) fn all() -> Vec<Arc<dyn Entry>> {
     vec![
         Arc::new(lu_gauss()),
@@ -61,7 +61,7 @@ fn lu_sivi_ablation() -> Definition<LuSiviConfig> {
         .presets([("authors", ablated(LuSiviConfig::authors())), ("paper", ablated(LuSiviConfig::paper()))])
 }
 
-/// What both LU settings share with the model, and the policy that they build.
+/// The settings that both LU policies pass to the model, and their constructors.
 macro_rules! lu_policy {
     ($config:ident, $latent:ident, $definition:ident) => {
         impl LuConfig for $config {

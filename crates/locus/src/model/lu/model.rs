@@ -37,11 +37,11 @@ pub(crate) trait LuConfig: Config {
     /// The settings that both LU policies share, ready for use.
     fn resolved(&self) -> Shared;
 
-    /// How the policy around the model behaves.
+    /// The initial pulls and the training schedule.
     fn plan(&self) -> Plan;
 }
 
-/// Where each part of the model is, and how it is trained.
+/// The parts of the model, and its training settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts<Q> {
     pub(crate) shape: Shape,
@@ -56,12 +56,12 @@ pub(crate) struct Parts<Q> {
     pub(crate) n_parameters: usize,
 }
 
-/// A minibatch and all that is computed from it.
+/// A minibatch and everything computed from it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work<W> {
     /// Its inputs are [x, z]: [C + H, N].
     pub(crate) batch: Minibatch,
-    /// What q sees in place of x where that is not the context.
+    /// The input of q if it is not the context.
     pub(super) ones: Panel,
     pub(crate) decoder: MlpWork,
     /// [H, N]
@@ -111,7 +111,7 @@ impl<Q: Latent> Parts<Q> {
                 ones.all()
             }
         };
-        // The place of its gradient is free until the way back.
+        // The buffer of its gradient is free until the backward pass.
         let z = dz;
         z.reshape_like(self.shared.latent_dim, inputs.all());
         self.latent.sample(parameters, x, noise, z, latent);
@@ -229,7 +229,7 @@ impl<Q: Latent> Parts<Q> {
     }
 }
 
-/// An LU model as it decides: its parts and their parameters.
+/// The decider of an LU model: its parts and their parameters.
 #[derive(Clone)]
 pub(crate) struct LuDecider<C: LuConfig> {
     pub(super) parts: Arc<Parts<C::Latent>>,
@@ -237,7 +237,7 @@ pub(crate) struct LuDecider<C: LuConfig> {
     scale: RewardScale,
 }
 
-/// The same, and how far it is trained.
+/// The decider and its training state.
 #[derive(Clone)]
 pub(crate) struct Lu<C: LuConfig> {
     pub(super) decider: LuDecider<C>,
@@ -245,7 +245,7 @@ pub(crate) struct Lu<C: LuConfig> {
     /// Rounds of training done.
     n_fits: u64,
     scaling: RewardScaling,
-    /// Room for minibatches; a copy makes its own.
+    /// Buffers for training; a clone allocates its own.
     pub(super) work: Cache<Work<<C::Latent as Latent>::Work>>,
 }
 
@@ -292,7 +292,7 @@ impl<C: LuConfig> Lu<C> {
 }
 
 impl<Q: Latent> Parts<Q> {
-    /// Keeps linear standard deviations above their floor; how many were below.
+    /// Clamps linear standard deviations at their floor; returns how many were below.
     fn apply_floor(&self, parameters: &mut [f32]) -> u64 {
         let Shared { reward_std_scale, reward_std_floor, .. } = self.shared;
         let mut n_floored = 0;

@@ -1,9 +1,9 @@
-//! The kinds of values that only settings of the LU policies have.
+//! Types of settings that only the LU policies have.
 
 use crate::registry::settings::words;
 
 words! {
-    /// What q, the distribution of the latent variable, sees.
+    /// The input of q, the distribution of the latent variable.
     pub enum LatentInput {
         /// The context: uncertainty is local.
         Context = "context",
@@ -35,9 +35,9 @@ words! {
 words! {
     /// The scale on which the standard deviation of rewards is learned.
     pub enum StdScale {
-        /// As its logarithm.
+        /// Its logarithm.
         Log = "log",
-        /// As it is, kept above a small floor.
+        /// The standard deviation itself, clamped at a small floor.
         Linear = "linear",
     }
 }

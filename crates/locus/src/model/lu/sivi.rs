@@ -1,10 +1,10 @@
-//! LU-SIVI: q(z | x) is a mixture of Gaussians whose centers ψ a net makes of context and noise (Eqs. "SIVI", "LUSIVI1" and
+//! LU-SIVI: q(z | x) is a mixture of Gaussians; a net maps context and noise to their centers ψ (Eqs. "SIVI", "LUSIVI1" and
 //! "LUSIVI2", Algorithm 3).
 //!
-//! z = ψ⁽⁰⁾ + σ_z·e, and log q is replaced by log (1/(K+1)) Σₖ N(z; ψ⁽ᵏ⁾, σ_z²) over K extra draws. Component 0 has
-//! `z − ψ⁽⁰⁾ = σ_z·e` whatever the parameters, so it carries no gradient of its own. The extra draws are worked through in
-//! tiles of 16 rows, forward and backward in one go: the 512 · 51 columns of a whole minibatch would not fit into the
-//! cache. Row r of draw k stands in column (k − 1)·16 + r, so that a vector always holds the same 16 rows.
+//! z = ψ⁽⁰⁾ + σ_z·e, and log q is replaced by log (1/(K+1)) Σₖ N(z; ψ⁽ᵏ⁾, σ_z²) over K extra draws. Component 0 has `z − ψ⁽⁰⁾ =
+//! σ_z·e` whatever the parameters, so it carries no gradient of its own. The extra draws are processed in tiles of 16 rows,
+//! forward and backward together: the 512 · 51 columns of a whole minibatch would not fit into the cache. Row r of draw k is
+//! column (k − 1)·16 + r, so that a vector always holds the same 16 rows.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ use crate::{Rng, Shape};
 /// ψ = T_φ1([x, ε]), σ_z = exp(factor · T_φ2(x)).
 #[derive(Clone, Debug)]
 pub(crate) struct Sivi {
-    /// The first layer of T_φ1; what it makes of x is the same for all draws.
+    /// The first layer of T_φ1; its product with x is the same for all draws.
     pub(super) first: SharedInput,
     /// The other layers of T_φ1.
     pub(super) rest: Mlp,
@@ -31,7 +31,7 @@ pub(crate) struct Sivi {
     std_factor: f32,
     noise_std: f32,
     n_extra_draws: usize,
-    /// Whether training draws as many noise numbers as the first layer has outputs, where the context has more.
+    /// Whether training samples the noise in the dimension of the first layer, if the context is wider.
     is_low_rank: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct SiviWork {
     /// ε of the extra draws of a tile [C, K·16].
     extra_noise: Panel,
     extra: Draws,
-    /// What share each extra draw of a tile has in the mixture.
+    /// The mixture weight of each extra draw of a tile.
     shares: Vec<[f32; LANES]>,
     /// In training with low-rank noise: what stands in for the noise's weights.
     pub(super) low_rank: Option<LowRank>,
@@ -69,7 +69,7 @@ impl SiviWork {
     }
 }
 
-/// Some draws of ψ on their way through the net.
+/// Intermediate results of some draws of ψ.
 #[derive(Clone, Debug, Default)]
 struct Draws {
     /// The output of the first layer, and the gradient of its sums.

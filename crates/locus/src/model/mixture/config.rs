@@ -7,27 +7,28 @@ use crate::registry::values::Layers;
 config! {
     /// Settings of Locus.
     pub struct LocusConfig {
-        /// ν, how many coefficients λ₀ counts as where λ is fitted
+        /// ν, strength of the prior on λ: λ₀ counts as this many coefficients when λ is fitted
         precision_strength: f64 = 50.0, Range::within(0.0, 1e12), "our choice";
-        /// D₀: with fewer coefficients than this, tempering comes later
+        /// D₀: with fewer coefficients than this, tempering starts later
         tempering_coefficients: f64 = 70.0, Range::within(0.0, 1e12), "our choice";
-        /// t counts for an action as at most this many times A²·max(n_a, 1), where n_a are its observations that are kept: what was hardly tried is not yet tempered
+        /// Cap on t for an action, in units of A²·max(n_a, 1) with its n_a observations in the replay: actions with few
+        /// observations are not tempered yet
         tempering_rarity: f64 = 0.35, Range::within(0.0, 1e12), "our choice";
-        /// What is left of the evidence for the experts after each observation
+        /// Discount of the experts' evidence after each observation
         evidence_discount: f64 = 0.99, Range::within(0.0, 1.0), "our choice";
-        /// The standard deviation of what the net's features add to a reward before anything is known
+        /// Prior standard deviation of the net features' contribution to a reward
         net_size: f64 = 0.35, Range::above(0.0, 1e6), "our choice";
-        /// Hidden layers of the net; the last one gives the features
+        /// Hidden layers of the net; the outputs of the last one are the features
         hidden_layers: Layers = Layers(vec![50]), Range::within(1.0, 9.0), "our choice";
         /// Learning rate of Adam
         learning_rate: f64 = 1e-3, Range::above(0.0, 10.0), "our choice";
-        /// The standard deviations of rewards at the start, on the policy's scale
+        /// Initial standard deviations of rewards, on the policy's scale
         reward_std: f64 = 0.5, Range::above(0.0, 1e6), "authors' program of LU-Gauss";
-        /// N, rows of a minibatch
+        /// N, rows per minibatch
         batch_size: u32 = 512, Range::within(2.0, 1e6), "as the LU nets";
-        /// Observations from one round of training, and of taking the scale anew, to the next
+        /// Observations between rounds of training, which also recompute the scale
         train_every: u32 = 20, Range::within(1.0, 1e6), "as the LU nets";
-        /// Minibatches of a round of training
+        /// Minibatches per round of training
         minibatches: u32 = 40, Range::within(1.0, 1e6), "as the LU nets";
         ..pooled: PooledConfig = PooledConfig::default().prior_shape(3.0).prior_rate(3.0).tempering_steps(10.0);
         ..agent: AgentConfig = AgentConfig::default();

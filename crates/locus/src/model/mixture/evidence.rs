@@ -1,4 +1,4 @@
-//! Which expert predicts better, of late.
+//! The discounted evidence for each expert.
 
 use std::f64::consts::TAU;
 
@@ -7,19 +7,19 @@ use crate::registry::save::{Decoder, Encoder};
 
 /// The log evidence of every expert.
 ///
-/// Before every observation, `L_e ← δ·L_e + log N(y; m_e, s_e²)`; an expert is as probable as exp L_e says.
+/// Before every observation, `L_e ← δ·L_e + log N(y; m_e, s_e²)`; an expert's probability is proportional to exp L_e.
 ///
-/// An observation of weight w counts as w equal ones, one after another, with the noise held at what it was before them. Their joint density is
-/// known in closed form ([`Prediction::log_density`]). What was there is discounted w times, and their own evidence by the mean of 1, δ … δ^(w−1), so
-/// that no single weight counts for more than 1/(1 − δ) observations.
+/// An observation of weight w counts as w equal ones, one after another, with the noise held at what it was before them. Their
+/// joint density is known in closed form ([`Prediction::log_density`]). Earlier evidence is discounted w times, and the new
+/// evidence by the mean of 1, δ … δ^(w−1), so that no single weight counts for more than 1/(1 − δ) observations.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Evidence {
     discount: f64,
-    /// Of the linear expert and that on the net's features.
+    /// The linear expert and the expert on the net's features.
     logs: [f64; 2],
 }
 
-/// What an expert expects of a reward.
+/// An expert's prediction of a reward.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prediction {
     /// m
@@ -35,7 +35,8 @@ impl Evidence {
         Self { discount, logs: [0.0; 2] }
     }
 
-    /// Takes in a target that counts as `weight` equal ones, given what each expert predicts. Evidence that is no number for one of them is none.
+    /// Updates the evidence with a target that counts as `weight` equal ones, given each expert's prediction. Skips the update
+    /// unless both densities are finite.
     pub(super) fn observe(&mut self, predictions: [Prediction; 2], target: f64, weight: f64) {
         let densities = predictions.map(|prediction| prediction.log_density(target, weight));
         if densities.iter().all(|density| density.is_finite()) {
@@ -48,14 +49,14 @@ impl Evidence {
 
     /// δ^w, and the mean of 1, δ … δ^(w−1).
     fn discounts(&self, weight: f64) -> (f64, f64) {
-        // Without rounding where nothing is weighted.
+        // Avoids rounding if the weight is 1.
         if weight == 1.0 || self.discount == 1.0 {
             return (self.discount, 1.0);
         }
         if self.discount == 0.0 {
             return (0.0, 1.0 / weight);
         }
-        // Without cancellation where the weight is small.
+        // Avoids cancellation if the weight is small.
         let fading = -libm::expm1(weight * libm::log(self.discount));
         (1.0 - fading, fading / (weight * (1.0 - self.discount)))
     }
@@ -150,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Where the density does not change from one to the next, discounts are all that tells: h = 0.
+    /// With h = 0 all densities are equal, and only the discounts matter.
     #[test]
     fn a_weight_is_discounted_as_so_many_equal_targets() {
         let predictions =

@@ -1,15 +1,16 @@
-//! Locus: a linear expert, an expert on a net's features, and the better each predicts, the more it counts.
+//! Locus: a mixture of a linear expert and an expert on a net's features, weighted by how well they predict.
 //!
-//! The linear expert is LinPool, with a prior whose precision is fitted. The other has the same regressions on `[c·x, 1, w·φ/rms‖φ‖]`,
-//! where φ is the last hidden layer of a net that learns to predict rewards (`net.rs`). w is such that what the net adds to a reward has a
-//! given standard deviation before anything is known, in units of reward and whatever the noise: a prior of fixed size, where the conjugate
-//! one grows with the noise. Before an observation is taken in, each expert is asked how probable its reward was (`evidence.rs`); a decision
-//! averages the experts' means by that, and deviates from the mean as far as the linear one says.
+//! The linear expert is LinPool, with a prior whose precision is fitted. The other has the same regressions on `[c·x, 1,
+//! w·φ/rms‖φ‖]`, where φ is the last hidden layer of a net that learns to predict rewards (`net.rs`). w is chosen so that the
+//! net's contribution to a reward has a given prior standard deviation, in units of reward and independent of the noise; the
+//! conjugate prior would grow with the noise. Before an observation updates the experts, each computes the likelihood of its
+//! reward (`evidence.rs`). A decision averages the experts' means by this evidence, and takes its deviation from the linear
+//! expert.
 //!
-//! After a round of training all features are others, so the posteriors are rebuilt from all observations kept, on a scale taken anew.
-//! An observation whose net features overflow is left out of the net's expert until then, and counted as an intervention; the round of
-//! training breaks down if they still do.
-//! docs/locus-policy.md derives all this, shows what mattered, and says where it fails.
+//! A round of training changes all features, so the posteriors are then rebuilt from all observations in the replay, on a
+//! recomputed scale. An observation whose net features overflow is omitted from the net's expert until then, and counted as an
+//! intervention; training fails with a numerical error if they still overflow. docs/locus-policy.md derives all this, shows which
+//! parts matter, and where the policy fails.
 
 mod config;
 mod evidence;
@@ -34,13 +35,14 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 use evidence::{Evidence, Prediction};
 use net::GaussTrainer;
 
-/// Every policy of the family.
+/// The policies of this family.
 pub(crate) fn all() -> Vec<Arc<dyn Entry>> {
     vec![Arc::new(definition())]
 }
 
 fn definition() -> Definition<LocusConfig> {
-    let summary = "A linear expert and one on a net's features, averaged by how well they predict";
+    let summary =
+        "Mixture of a linear expert and an expert on a net's features, weighted by how well they predict";
     Definition::of::<Locus>("locus", summary)
         .removed(
             &[
@@ -63,13 +65,13 @@ buildable!(LocusConfig => Locus);
 /// Contexts whose features are computed in one pass.
 const CHUNK: usize = 512;
 
-/// Both experts, and how they are averaged and drawn from.
+/// Both experts, their weights, and the exploration rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Experts {
     exploration: Exploration,
     scale: Scale,
     weights: Arc<Weights>,
-    /// What brings the net's features to a mean square length of 1.
+    /// The factor that scales the net's features to a mean square length of 1.
     net_factor: f64,
     /// w
     net_weight: f64,
@@ -77,12 +79,12 @@ pub(crate) struct Experts {
     linear: LinearHeads,
     /// Regressions on `[c·x, 1, w·φ/rms‖φ‖]`.
     deep: LinearHeads,
-    /// How much each counts, the linear one first.
+    /// The weight of each expert, the linear one first.
     probabilities: [f64; 2],
     seen: Seen,
 }
 
-/// The same, with what it learns by.
+/// The decider and its training state.
 #[derive(Clone, Debug)]
 pub(crate) struct Locus {
     experts: Experts,
@@ -91,16 +93,16 @@ pub(crate) struct Locus {
     reward_unit_floor: f64,
     trainer: GaussTrainer,
     evidence: Evidence,
-    /// Observations left out of the net's expert since the last round of training.
+    /// Observations omitted from the net's expert since the last round of training.
     n_left_out: u64,
-    /// Room for what is computed in learning; a copy makes its own.
+    /// Buffers for learning; a clone allocates its own.
     work: Cache<Work>,
 }
 
 #[derive(Debug, Default)]
 struct Work {
     net: NetWork,
-    /// The features of the observation that is taken in, and room for its leverage.
+    /// The features of the current observation, and a buffer for its leverage.
     features: Vec<f64>,
     leverage: Vec<f64>,
     /// The net's features of all observations, one after another.
@@ -108,7 +110,7 @@ struct Work {
 }
 
 impl Experts {
-    /// `[c·x, 1, w·φ/rms‖φ‖]`: what the net's expert sees, and in its beginning what the linear one does.
+    /// `[c·x, 1, w·φ/rms‖φ‖]`: the features of the net's expert; the first ones are those of the linear expert.
     fn fill_features(
         &self,
         context: &[f32],
@@ -139,7 +141,7 @@ impl Experts {
     /// The mean reward of an action, given the features of the net's expert.
     fn predict(&self, features: &[f64], action: usize) -> f64 {
         let linear = &features[..self.linear.dim()];
-        // An expert that counts for nothing is not asked: its mean may have overflowed.
+        // An expert of weight 0 is skipped: its mean may have overflowed.
         match self.probabilities {
             [_, 0.0] => self.linear.posterior(action).predict(linear),
             [0.0, _] => self.deep.posterior(action).predict(features),
@@ -166,7 +168,7 @@ impl Experts {
         }
     }
 
-    /// Calls `decide` with what a batch of decisions needs: the linear features, the means, and room.
+    /// Calls `decide` with the linear features, the means, and buffers for a batch of decisions.
     fn with_opinions(
         &self,
         requests: &[Request<'_>],
@@ -197,9 +199,9 @@ impl Experts {
         })
     }
 
-    /// Makes w·φ/rms‖φ‖ of φ.
+    /// Replaces φ by w·φ/rms‖φ‖.
     fn weigh(&self, features: &mut [f64]) {
-        // In this order, as published rows were computed.
+        // In this order, because published results were computed so.
         features.iter_mut().for_each(|feature| *feature = *feature * self.net_factor * self.net_weight);
     }
 
@@ -307,8 +309,8 @@ fn predict(heads: &LinearHeads, action: usize, features: &[f64], work: &mut [f64
 }
 
 impl Locus {
-    /// Makes the posteriors those of all observations that are kept, on the features of the net as it is and a scale taken anew.
-    /// The unit of rewards was `unit_ratio` times the new one.
+    /// Rebuilds the posteriors from all observations in the replay, with the current net and a recomputed scale. The unit of
+    /// rewards was `unit_ratio` times the new one.
     fn rebuild(&mut self, replay: &Replay, unit_ratio: f64, work: &mut Work) -> Result<(), Breakdown> {
         let Experts { scale, weights, net_factor, net_weight: w, linear, deep, seen, .. } = &mut self.experts;
         let (n_linear, n_net) = (linear.dim(), weights.net.dim());
@@ -358,7 +360,7 @@ impl Locus {
         }
         take_in_all(*w, deep);
         if !is_due {
-            // The net's expert sees the linear features first, so its posterior has the linear one's in it.
+            // The features of the net's expert begin with the linear ones, so its posterior contains the linear one's.
             *linear = deep.leading(n_linear);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The net whose last hidden layer gives features.
+//! The net whose last hidden layer computes the features.
 //!
 //! It predicts every action's reward, with a Gaussian likelihood, and learns as the LU nets do: per observation the loss is
 //! −A·log N(y; μ(x)[a], σ[a]²), σ is learned on the log scale, one for each action, and Adam keeps its state as long as the policy lives.
@@ -13,7 +13,7 @@ use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Rng, Shape};
 
-/// What trains the net. The parameters are those of the net, then log σ [A].
+/// The training state of the net. The parameters are those of the net, then log σ [A].
 #[derive(Clone, Debug)]
 pub(super) struct GaussTrainer {
     /// N, rows of a minibatch.
@@ -26,7 +26,7 @@ pub(super) struct GaussTrainer {
 }
 
 impl GaussTrainer {
-    /// An untrained net, and what trains it. **Samples.**
+    /// An untrained net and its training state. **Samples.**
     pub(super) fn new(config: &LocusConfig, shape: Shape, rng: &mut Rng) -> (Weights, Self) {
         let net = RewardNet::new(&config.hidden_layers, shape);
         let mut parameters = vec![0.0; net.n_parameters + shape.n_actions];
@@ -46,7 +46,7 @@ impl GaussTrainer {
         }
     }
 
-    /// A round of training on all observations that are kept, with rewards on `scale`. **Samples.**
+    /// Runs a round of training on the replay, with rewards on `scale`. **Samples.**
     pub(super) fn train(
         &mut self,
         weights: &mut Weights,

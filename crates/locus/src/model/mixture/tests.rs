@@ -147,7 +147,7 @@ fn evidence_is_the_density_of_what_was_observed() {
 }
 
 /// The experts' means, each by its probability, and deviations by the linear one. Two-sample Kolmogorov–Smirnov of 50 000 draws each,
-/// exceeded by chance once in 10 000 seeds for each action.
+/// exceeded for one seed in 10 000 for each action.
 #[test]
 fn rewards_are_drawn_as_the_formula_says() {
     const N_DRAWS: usize = 50_000;
@@ -183,7 +183,7 @@ fn the_winner_is_that_of_the_full_draw() {
     assert_winners_are_those_of_draws(policy.learner().decider(), SHAPE, "70 observations");
 }
 
-/// Where rewards bend, the net's expert predicts better and is found out; where they do not, the linear one is not given up.
+/// With nonlinear rewards the net's expert gets the higher weight; with linear rewards the linear one keeps its weight.
 #[test]
 fn evidence_tells_which_expert_is_right() {
     let config = small().learning_rate(0.01).minibatches(40);
@@ -247,8 +247,8 @@ fn removed_settings_are_skipped_at_their_old_default_and_refused_otherwise() {
     assert_eq!(registry.parse_recorded(pooled).unwrap().to_string(), "lin-pool");
 }
 
-/// A context so large that the net's features overflow: the decision is refused by place, the linear expert learns from it, the other does not,
-/// and it is counted once training succeeds again.
+/// A context so large that the net's features overflow: the decision fails with a named error, only the linear expert learns from
+/// it, and it is counted once training succeeds again.
 #[test]
 fn features_that_overflow_are_named_and_counted() {
     // Large steps make large weights.

@@ -1,10 +1,10 @@
-//! Boltzmann exploration: an action is taken with a probability proportional to exp(predicted reward ÷ temperature).
+//! Boltzmann exploration: action probabilities are proportional to exp(predicted reward ÷ temperature).
 //!
-//! A temperature is a difference of rewards, and rewards range from 0 and 1 in one problem to −35 and 50 in another. So the
-//! temperature is counted in standard deviations of the rewards seen so far (`temperature_unit`), and one setting serves all. It falls with the
-//! logarithm of the observations: an action that is worse by Δ is then taken with a probability that falls as
-//! t^(−Δ/temperature). Falling faster, an action may be given up for ever by mistake; not falling at all, mistakes never end
-//! (Singh et al., 2000; Cesa-Bianchi et al., "Boltzmann exploration done right", 2017).
+//! A temperature is a difference of rewards, and rewards range from 0 and 1 in one problem to −35 and 50 in another. So the unit
+//! of the temperature is the standard deviation of the rewards so far (`temperature_unit`), and one setting suits all problems.
+//! It decreases with the logarithm of the observations: the probability of an action that is worse by Δ then decreases as
+//! t^(−Δ/temperature). If it decreases faster, a good action may be abandoned forever; if it does not decrease, exploration never
+//! ends (Singh et al., 2000; Cesa-Bianchi et al., "Boltzmann exploration done right", 2017).
 
 use crate::model::net::randomized::{Randomize, Randomized};
 use crate::model::net::reward_net::RewardNetConfig;
@@ -13,7 +13,7 @@ use crate::registry::settings::words;
 use crate::registry::settings::{AgentConfig, config};
 
 words! {
-    /// What a temperature of 1 means.
+    /// The unit of the temperature.
     pub enum TemperatureUnit {
         /// The standard deviation of all rewards seen so far; 1 while they are all the same.
         RewardStd = "reward-std",
@@ -23,7 +23,7 @@ words! {
 }
 
 words! {
-    /// How the temperature falls with the observations.
+    /// How the temperature decreases with the observations.
     pub enum Cooling {
         /// Divided by ln(e + t) after t observations.
         Logarithmic = "logarithmic",
@@ -33,13 +33,15 @@ words! {
 }
 
 config! {
-    /// Settings of Boltzmann exploration. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
+    /// Settings of Boltzmann exploration.
+    ///
+    /// Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct BoltzmannConfig {
-        /// The temperature at the start
+        /// Initial temperature
         temperature: f64 = 0.25, Range::within(1e-9, 1e9), "our choice";
-        /// What a temperature of 1 means: the standard deviation of rewards seen so far (reward-std), or a reward of 1
+        /// Unit of the temperature: the standard deviation of rewards so far (reward-std), or a reward of 1
         temperature_unit: TemperatureUnit = TemperatureUnit::RewardStd, Range::ANY, "our choice";
-        /// How the temperature falls: divided by ln(e + t) after t observations (logarithmic), or none
+        /// Decrease of the temperature: divided by ln(e + t) after t observations (logarithmic), or none
         cooling: Cooling = Cooling::Logarithmic, Range::ANY, "Singh et al. (2000)";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -47,13 +49,13 @@ config! {
 }
 
 pub(crate) fn definition() -> Definition<BoltzmannConfig> {
-    let summary = "Actions with probabilities that grow exponentially with the reward that a net predicts, at a falling temperature";
+    let summary = "Boltzmann (softmax) exploration on a neural reward model, with decreasing temperature";
     Definition::of::<Boltzmann>("boltzmann", summary)
 }
 
 buildable!(BoltzmannConfig => Boltzmann);
 
-/// A reward net that is acted on by the softmax of its predictions.
+/// A reward net with softmax exploration.
 pub(crate) type Boltzmann = Randomized<BoltzmannConfig>;
 
 impl BoltzmannConfig {
@@ -124,8 +126,8 @@ mod tests {
         }
     }
 
-    /// Counts of 20 000 decisions lie within five standard deviations of the softmax of the predicted rewards, by hand: by chance once in
-    /// 400 000 seeds for all four.
+    /// Counts of 20 000 decisions lie within five standard deviations of the softmax of the predicted rewards, by hand; false alarms
+    /// for one seed in 400 000 for all four.
     #[test]
     fn frequencies_and_propensities_are_those_of_the_softmax() {
         const N: u64 = 20_000;

@@ -1,15 +1,15 @@
-//! Bootstrap: a few reward nets, each trained on its own share of the observations (Osband et al., 2016), as the benchmark has it.
+//! Bootstrap: an ensemble of reward nets, each trained on a random subset of the observations (Osband et al., 2016), as in the benchmark.
 //!
-//! A net takes in every observation with one probability, independently of the other nets, and the nets start from weights of
-//! their own. A decision draws one of them uniformly and takes the action of the highest reward that it predicts;
-//! [`Decider::draw`] draws a net for every context.
+//! Every net includes an observation with the same probability, independently of the other nets, and the nets have different
+//! initial weights. A decision draws one net uniformly and takes the action with its highest predicted reward; [`Decider::draw`]
+//! draws a net for every context.
 //!
-//! Whether a net takes in an observation follows from the seed, the net and how many observations came before. So nothing is kept of it, a
-//! bounded replay cannot mix it up, and a saved policy goes on as it would have. The very first observation is taken in by all, as
-//! in the benchmark. A net whose observations a bounded replay has all forgotten is not trained in that round; that is counted as an
+//! Whether a net includes an observation follows from the seed, the net and the number of earlier observations. So it needs no
+//! storage, also holds with a bounded replay, and a loaded policy continues exactly. All nets include the first observation, as
+//! in the benchmark. A net without observations in a bounded replay is not trained in that round, which counts as an
 //! intervention.
 //!
-//! An outcome of weight w is taken in as a whole or not at all. A net then draws its training rows in proportion to their weights.
+//! An outcome of weight w is included as a whole or not at all. A net samples its training rows in proportion to their weights.
 
 #[cfg(test)]
 mod tests;
@@ -29,9 +29,9 @@ use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 config! {
     /// Settings of bootstrap. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct BootstrapConfig {
-        /// q, how many nets there are
+        /// q, the number of nets
         nets: u32 = 3, Range::within(1.0, 1000.0), "benchmark";
-        /// p, the probability with which a net takes in an observation
+        /// p, the probability that a net includes an observation
         inclusion_probability: f64 = 0.95, Range::above(0.0, 1.0), "benchmark";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -39,7 +39,8 @@ config! {
 }
 
 pub(crate) fn definition() -> Definition<BootstrapConfig> {
-    let summary = "Thompson sampling with a few nets, each trained on a random share of the observations";
+    let summary =
+        "Thompson sampling with an ensemble of nets, each trained on a random subset of the observations";
     Definition::of::<Bootstrap>("bootstrap", summary).presets([("benchmark", BootstrapConfig::default())])
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct NetDraw {
     nets: Arc<Vec<Weights>>,
 }
 
-/// The nets, what trains each, and who takes in what.
+/// The nets, their training states, and the observations that each includes.
 #[derive(Clone, Debug)]
 pub(crate) struct Bootstrap {
     draw: NetDraw,
@@ -59,20 +60,20 @@ pub(crate) struct Bootstrap {
     inclusion: Inclusion,
     /// Observations so far, kept or not.
     n_observed: u64,
-    /// Room for what is computed in learning; a copy makes its own.
+    /// Buffers for learning; a clone allocates its own.
     work: Cache<Work>,
 }
 
 #[derive(Debug, Default)]
 struct Work {
     net: NetWork,
-    /// Where in the replay the observations are that the net at hand takes in.
+    /// The indices of the current net's observations in the replay.
     taken_in: Vec<usize>,
     /// The sums of their weights up to and including each; empty if all weights are 1.
     cumulative: Vec<f64>,
 }
 
-/// Which net takes in which observation.
+/// Which nets include which observations.
 #[derive(Clone, Copy, Debug)]
 struct Inclusion {
     seed: Seed,
@@ -80,7 +81,7 @@ struct Inclusion {
 }
 
 impl Inclusion {
-    /// Whether a net takes in observation `index`, counted from 0 over the policy's whole life.
+    /// Whether a net includes observation `index`, counted from 0 since the policy was built.
     fn takes_in(&self, net: usize, index: u64) -> bool {
         let number = self.seed.derive_index(net as u64).derive_index(index).number();
         // Its upper 53 bits, as a number from 0 up to 1.
@@ -99,7 +100,7 @@ impl Bootstrap {
         Self { draw, trainers, inclusion, n_observed, work: Cache::default() }
     }
 
-    /// Where in the replay the observations are that a net takes in.
+    /// The indices of a net's observations in the replay.
     fn find_taken_in(&self, net: usize, replay: &Replay, places: &mut Vec<usize>) {
         let n_forgotten = self.n_observed.saturating_sub(replay.len() as u64);
         places.clear();
@@ -126,7 +127,7 @@ impl Decider for NetDraw {
         Ok(())
     }
 
-    /// The share of nets that each action is best for.
+    /// For each action, the share of nets that predict the highest reward for it.
     fn distribution(
         &self,
         request: Request<'_>,

@@ -1,12 +1,12 @@
-//! Dropout as a posterior (Gal and Ghahramani, 2016): hidden units are left out at random, in training and in decisions alike.
+//! Dropout as a posterior (Gal and Ghahramani, 2016): hidden units are dropped at random, in training and in decisions.
 //!
-//! A unit is kept with one probability and then counts one over it as much, so that what the next layer sums up is right in
-//! the mean. In training every row of a minibatch leaves out units of its own, which makes the net's predictions agree
-//! where there are data; one pattern of units is one draw from what Gal and Ghahramani show to be an approximate posterior. A
-//! decision draws one pattern and takes the action of the highest predicted reward; [`Decider::draw`] draws one for every context.
+//! A unit is kept with probability p and its output divided by p, so that the sums of the next layer are unbiased. In training
+//! every row of a minibatch drops its own units, which makes the net's predictions agree near the data. Gal and Ghahramani show
+//! that one pattern of units is a sample of an approximate posterior. A decision draws one pattern and takes the action with the
+//! highest predicted reward; [`Decider::draw`] draws one for every context.
 //!
-//! It is a posterior that does not concentrate by itself: in the course of a policy's life draws come to agree as training goes on, but the same
-//! amount of training on more data leaves them about as far apart (Osband, "Risk versus uncertainty in deep learning", 2016).
+//! This posterior does not concentrate by itself: samples agree more as training continues, but the same amount of training on
+//! more data hardly changes their spread (Osband, "Risk versus uncertainty in deep learning", 2016).
 
 #[cfg(test)]
 mod tests;
@@ -24,9 +24,9 @@ use crate::{Choice, Error, Request, Rng, Seed, Shape};
 config! {
     /// Settings of dropout. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct DropoutConfig {
-        /// The probability with which a hidden unit is kept
+        /// Probability that a hidden unit is kept
         keep_probability: f64 = 0.8, Range::within(0.01, 1.0), "benchmark";
-        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -34,25 +34,25 @@ config! {
 }
 
 pub(crate) fn definition() -> Definition<DropoutConfig> {
-    let summary = "Thompson sampling with a net whose hidden units are left out at random";
+    let summary = "Thompson sampling with dropout in a neural reward model";
     Definition::of::<Dropout>("dropout", summary).presets([("benchmark", DropoutConfig::default())])
 }
 
 buildable!(DropoutConfig => Dropout);
 
-/// A reward net, and how many of its units are kept.
+/// A reward net and its dropout rate.
 #[derive(Clone, Debug)]
 pub(crate) struct DropoutDecider {
     units: KeptUnits,
     weights: Arc<Weights>,
 }
 
-/// The same, with what it learns by.
+/// The decider and its training state.
 #[derive(Clone, Debug)]
 pub(crate) struct Dropout {
     decider: DropoutDecider,
     trainer: Trainer,
-    /// Room for what is computed in learning; a copy makes its own.
+    /// Buffers for learning; a clone allocates its own.
     work: Cache<NetWork>,
 }
 
@@ -64,7 +64,7 @@ impl Dropout {
     }
 }
 
-/// Hidden units that are left out at random.
+/// Random dropout of hidden units.
 #[derive(Clone, Copy, Debug)]
 struct KeptUnits {
     /// A unit is kept if 32 random bits are below this.
@@ -98,7 +98,7 @@ impl KeptUnits {
 
     /// What is left of an output, by the lower 32 of random bits.
     fn keep(&self, bits: u64, output: f32) -> f32 {
-        // What is left out may have overflowed: it is 0 all the same.
+        // Also sets a dropped output to 0 if it overflowed.
         if (bits & 0xFFFF_FFFF) < self.threshold { output * self.gain } else { 0.0 }
     }
 }

@@ -1,7 +1,7 @@
-//! ε-greedy: the action of the highest predicted reward, but with probability ε any action, all equally probable.
+//! ε-greedy: the action with the highest predicted reward, or with probability ε a uniformly random action.
 //!
-//! ε falls with the observations, as 1/t: exploring for ever at one rate costs regret for ever, and 1/t is the slowest
-//! fall with which the number of random actions grows only as a logarithm (Auer, Cesa-Bianchi and Fischer, 2002).
+//! ε decays as 1/t: a constant ε causes linear regret, and 1/t is the slowest decay with which the number of random actions grows
+//! only logarithmically (Auer, Cesa-Bianchi and Fischer, 2002).
 
 use crate::model::net::randomized::{Randomize, Randomized};
 use crate::model::net::reward_net::RewardNetConfig;
@@ -11,24 +11,23 @@ use crate::registry::settings::{AgentConfig, config};
 config! {
     /// Settings of ε-greedy. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct EpsilonGreedyConfig {
-        /// ε, the probability of a random action, at the start
+        /// Initial ε, the probability of a random action
         epsilon: f64 = 0.1, Range::within(0.0, 1.0), "Sutton and Barto (2018), section 2.3";
-        /// After t observations, ε is divided by 1 + t times this; 0 keeps it as it is
-        epsilon_decay: f64 = 0.005, Range::within(0.0, 1e3), "our choice; 1/t as Auer et al. (2002)";
+        /// Decay d of ε: after t observations it is divided by 1 + t·d; 0 keeps it constant
+        epsilon_decay: f64 = 0.005, Range::within(0.0, 1e3), "our choice; 1/t as in Auer et al. (2002)";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }
 }
 
 pub(crate) fn definition() -> Definition<EpsilonGreedyConfig> {
-    let summary =
-        "The action of the highest reward that a net predicts, or with a decaying probability any action";
+    let summary = "ε-greedy on a neural reward model, with decaying ε";
     Definition::of::<EpsilonGreedy>("epsilon-greedy", summary)
 }
 
 buildable!(EpsilonGreedyConfig => EpsilonGreedy);
 
-/// A reward net that is acted on greedily most of the time.
+/// A reward net with ε-greedy exploration.
 pub(crate) type EpsilonGreedy = Randomized<EpsilonGreedyConfig>;
 
 impl EpsilonGreedyConfig {
@@ -77,7 +76,7 @@ mod tests {
         policy
     }
 
-    /// Counts of 20 000 decisions lie within five standard deviations: by chance once in 400 000 seeds for all four.
+    /// Counts of 20 000 decisions lie within five standard deviations; false alarms for one seed in 400 000 for all four.
     #[test]
     fn the_greedy_action_is_taken_but_for_epsilon_and_all_propensities_are_exact() {
         const N: u64 = 20_000;
@@ -100,7 +99,7 @@ mod tests {
         }
     }
 
-    /// By what was learned, not by the round of the request: a policy that learned from a log does not begin anew.
+    /// ε depends on the observations, not on the round of the request: a policy that learned from a log does not restart.
     #[test]
     fn epsilon_falls_with_the_observations() {
         let config = EpsilonGreedyConfig { epsilon: 0.4, epsilon_decay: 0.01, ..Default::default() };

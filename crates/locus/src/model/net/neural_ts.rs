@@ -1,7 +1,7 @@
-//! NeuralTS (Zhang, Zhou, Li and Gu, 2021): Thompson sampling around a net's predictions, as wide as its gradient says.
+//! NeuralTS (Zhang, Zhou, Li and Gu, 2021): Thompson sampling around a net's predictions, with widths from its gradient.
 //!
-//! Every action's reward is drawn by itself, `N(f, ν²λ·gᵀZ⁻¹g)`: in function space, not from one draw of the parameters.
-//! `gradient_net` says what the width `√(gᵀZ⁻¹g)` is.
+//! Every action's reward is drawn independently from `N(f, ν²λ·gᵀZ⁻¹g)`: in function space, not from one draw of the parameters.
+//! `gradient_net` defines the width `√(gᵀZ⁻¹g)`.
 
 use crate::Rng;
 use crate::model::net::gradient_net::{GradientNet, PrecisionMatrix, Widen};
@@ -12,11 +12,11 @@ use crate::registry::settings::{AgentConfig, config};
 config! {
     /// Settings of NeuralTS. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct NeuralTsConfig {
-        /// ν, by which the deviation of a draw is multiplied
-        exploration: f64 = 0.1, Range::within(0.0, 1e6), "our choice among the paper's";
-        /// λ, the precision of the parameters before any observation, with which they are drawn back to where they began
-        prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's";
-        /// How much of the precision matrix is kept: its diagonal, as in the paper's experiments, or all
+        /// ν, the factor on the standard deviation of a posterior sample
+        exploration: f64 = 0.1, Range::within(0.0, 1e6), "our choice among the paper's values";
+        /// λ, prior precision of the parameters around their initial values
+        prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's values";
+        /// Precision matrix: its diagonal, as in the paper's experiments, or full
         precision_matrix: PrecisionMatrix = PrecisionMatrix::Diagonal, Range::ANY, "paper";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -24,14 +24,14 @@ config! {
 }
 
 pub(crate) fn definition() -> Definition<NeuralTsConfig> {
-    let summary = "Thompson sampling around a net's predictions, as wide as its gradient says";
+    let summary = "Thompson sampling around a net's predictions, with widths from its gradient";
     Definition::of::<NeuralTs>("neural-ts", summary)
         .presets([("diagonal", NeuralTsConfig::default()), ("full", NeuralTsConfig::full())])
 }
 
 buildable!(NeuralTsConfig => NeuralTs);
 
-/// A reward net whose predictions are drawn around.
+/// A reward net with Thompson sampling around its predictions.
 pub(crate) type NeuralTs = GradientNet<NeuralTsConfig>;
 
 impl NeuralTsConfig {

@@ -1,6 +1,6 @@
-//! NeuralUCB (Zhou, Li and Gu, 2020): the action whose predicted reward could be the highest, by the confidence that the net's gradient gives.
+//! NeuralUCB (Zhou, Li and Gu, 2020): upper confidence bounds of a net's predictions, with widths from its gradient.
 //!
-//! An action is valued γ widths above its prediction; `gradient_net` says what the width is. The choice is certain.
+//! An action's value is its prediction plus γ widths; `gradient_net` defines the width. The choice is deterministic.
 
 use crate::Rng;
 use crate::model::net::gradient_net::{GradientNet, PrecisionMatrix, Widen};
@@ -11,11 +11,11 @@ use crate::registry::settings::{AgentConfig, config};
 config! {
     /// Settings of NeuralUCB. Those of the net are the benchmark's (Riquelme et al., ICLR 2018).
     pub struct NeuralUcbConfig {
-        /// γ, how many widths are added to a prediction
-        exploration: f64 = 0.1, Range::within(0.0, 1e6), "our choice among the paper's";
-        /// λ, the precision of the parameters before any observation, with which they are drawn back to where they began
-        prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's";
-        /// How much of the precision matrix is kept: its diagonal, as in the paper's experiments, or all
+        /// γ, the number of confidence widths added to a prediction
+        exploration: f64 = 0.1, Range::within(0.0, 1e6), "our choice among the paper's values";
+        /// λ, prior precision of the parameters around their initial values
+        prior_precision: f64 = 1.0, Range::above(0.0, 1e12), "our choice among the paper's values";
+        /// Precision matrix: its diagonal, as in the paper's experiments, or full
         precision_matrix: PrecisionMatrix = PrecisionMatrix::Diagonal, Range::ANY, "paper";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -30,7 +30,7 @@ pub(crate) fn definition() -> Definition<NeuralUcbConfig> {
 
 buildable!(NeuralUcbConfig => NeuralUcb);
 
-/// A reward net that is acted on by upper confidence bounds.
+/// A reward net with upper confidence bounds.
 pub(crate) type NeuralUcb = GradientNet<NeuralUcbConfig>;
 
 impl NeuralUcbConfig {

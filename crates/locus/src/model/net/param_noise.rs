@@ -1,14 +1,15 @@
-//! Noise on parameters, with a scale that adapts (Plappert et al., "Parameter space noise for exploration", 2017), as the benchmark has it.
+//! Parameter noise of adaptive scale (Plappert et al., "Parameter space noise for exploration", 2017), as in the benchmark.
 //!
-//! Before a decision, independent Gaussian noise of one standard deviation is added to every weight and bias of a reward net, and the
-//! action of the highest predicted reward is taken: one perturbed copy for one decision, from the stream of its round. What that
-//! deviation does to decisions depends on the net, so it adapts. After every round of training the predictions for past
-//! contexts, with and without noise, become distributions by a softmax. If the mean KL divergence between them is below that of
-//! an ε-greedy policy, −log(1 − ε + ε/A), the deviation is multiplied by a factor, otherwise divided by it; then ε falls.
+//! Before a decision, independent Gaussian noise of one standard deviation is added to every weight and bias of a reward net, and
+//! the action with the highest predicted reward is taken: one perturbed copy for one decision, from the stream of its round. The
+//! effect of that standard deviation on decisions depends on the net, so it adapts. After every round of training, a softmax
+//! turns the predictions for past contexts, with and without noise, into distributions. If the mean KL divergence between them is
+//! below that of an ε-greedy policy, −log(1 − ε + ε/A), the standard deviation is multiplied by a factor, otherwise divided by
+//! it; then ε decays.
 //!
-//! Layers are not normalized, other than Plappert et al. advise: the benchmark's are not either. Its divergence counts what is no number
-//! as 0; ours is computed so that it is always a number, and if predictions overflow, training breaks down by name.
-//! [`Decider::draw`] perturbs anew for every context.
+//! Unlike Plappert et al., but like the benchmark, layers are not normalized. The benchmark counts a NaN divergence as 0; here
+//! the divergence is always finite, and if predictions overflow, training fails with a numerical error. [`Decider::draw`] draws
+//! new noise for every context.
 
 #[cfg(test)]
 mod tests;
@@ -27,17 +28,17 @@ use crate::{Error, Request, Rng, Seed, Shape};
 config! {
     /// Settings of parameter noise. The defaults are those of the benchmark (Riquelme et al., ICLR 2018).
     pub struct ParamNoiseConfig {
-        /// Standard deviation of the noise on every weight and bias, at the start
+        /// Initial standard deviation of the noise on every weight and bias
         noise_std: f64 = 0.05, Range::within(1e-9, 1e3), "benchmark";
-        /// What the noise is multiplied or divided by after a round of training
+        /// Factor by which the noise grows or shrinks after a round of training
         noise_factor: f64 = 1.01, Range::within(1.0, 10.0), "benchmark; Plappert et al. (2017)";
-        /// ε of the ε-greedy policy that the noise should equal in divergence, at the start
+        /// Initial ε of the ε-greedy policy whose divergence the noise should match
         target_epsilon: f64 = 0.1, Range::within(0.0, 1.0), "benchmark";
-        /// What ε is multiplied by after a round of training
+        /// Factor on ε after a round of training
         target_decay: f64 = 0.99, Range::within(0.0, 1.0), "benchmark";
-        /// Past contexts that the divergence is measured on, drawn with replacement
+        /// Number of past contexts on which the divergence is measured, drawn with replacement
         divergence_contexts: u32 = 300, Range::within(1.0, 1e6), "benchmark";
-        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
@@ -45,35 +46,36 @@ config! {
 }
 
 pub(crate) fn definition() -> Definition<ParamNoiseConfig> {
-    let summary = "The highest reward that a net predicts with noise on its parameters, whose scale adapts";
+    let summary =
+        "Greedy actions of a neural reward model with Gaussian noise of adaptive scale on its parameters";
     Definition::of::<ParamNoise>("param-noise", summary).presets([("benchmark", ParamNoiseConfig::default())])
 }
 
 buildable!(ParamNoiseConfig => ParamNoise);
 
-/// Less noise than this moves no weight worth its name; products with it would be subnormal, and slow.
+/// Smaller noise has no measurable effect, and products with it would be subnormal and slow.
 const LEAST_STD: f64 = 1e-12;
 
-/// A reward net, and the noise that is put on it.
+/// A reward net and the noise on its parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct NoisyNet {
     weights: Arc<Weights>,
     noise_std: f64,
 }
 
-/// The same, with what it learns by.
+/// The decider and its training state.
 #[derive(Clone, Debug)]
 pub(crate) struct ParamNoise {
     config: ParamNoiseConfig,
     noisy: NoisyNet,
     trainer: Trainer,
-    /// ε as it is now.
+    /// The current ε.
     target_epsilon: f64,
-    /// Room for what is computed in learning; a copy makes its own.
+    /// Buffers for learning; a clone allocates its own.
     work: Cache<Work>,
 }
 
-/// A perturbed net, and what is computed with it.
+/// A perturbed net and its intermediate results.
 #[derive(Debug, Default)]
 struct Work {
     net: NetWork,
@@ -141,8 +143,8 @@ impl Decider for NoisyNet {
         Ok(())
     }
 
-    /// Draws each layer's sums rather than its parameters: for one context that has exactly the distribution of a net perturbed whole, and takes
-    /// as many normals as there are units.
+    /// Draws each layer's sums rather than its parameters: for one context this has exactly the same distribution, and needs only
+    /// one normal per unit.
     ///
     /// With noise of standard deviation s on every weight and bias, a sum of inputs h has its plain value as mean and s·√(|h|² + 1) as
     /// standard deviation, independently of the others.
@@ -201,19 +203,19 @@ impl ParamNoise {
         Self { config: config.clone(), noisy, trainer, target_epsilon, work: Cache::default() }
     }
 
-    /// The standard deviation of the noise as it is now.
+    /// The current standard deviation of the noise.
     #[cfg(test)]
     pub(crate) fn noise_std(&self) -> f64 {
         self.noisy.noise_std
     }
 
-    /// The divergence that the noise should cause as things are.
+    /// The current target divergence.
     fn target(&self) -> f64 {
         let epsilon = self.target_epsilon;
         -libm::log1p(epsilon / self.noisy.weights.net.n_actions() as f64 - epsilon)
     }
 
-    /// Moves the noise towards the divergence that it should cause, and lets that fall. **Samples.**
+    /// Adapts the noise towards its target divergence, and decays the target. **Samples.**
     fn adapt(&mut self, replay: &Replay, rng: &mut Rng, work: &mut Work) -> Result<(), Breakdown> {
         let n = self.config.divergence_contexts as usize;
         let is_too_weak = self.noisy.divergence(n, replay, rng, work)? < self.target();
@@ -281,6 +283,6 @@ fn softmax_divergence(plain: &[f64], noisy: &[f64]) -> f64 {
         let log_share = plain - plain_total;
         libm::exp(log_share) * (log_share - (noisy - noisy_total))
     });
-    // Rounding alone makes it negative.
+    // It can be negative only by rounding.
     terms.sum::<f64>().max(0.0)
 }

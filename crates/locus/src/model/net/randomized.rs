@@ -1,7 +1,7 @@
-//! Decisions at random, with probabilities that a rule makes of predicted rewards: what ε-greedy and Boltzmann exploration share.
+//! Random decisions with probabilities from predicted rewards, shared by ε-greedy and Boltzmann exploration.
 //!
-//! One reward net predicts, and is certain of what it predicts; all exploration is in the rule ([`Randomize`]). So every choice
-//! knows exactly how probable it was. Nothing is drawn but the action: [`Decider::draw`] gives the predictions, the same each time.
+//! One reward net predicts, without uncertainty; all exploration is in the rule ([`Randomize`]). So every choice has an exact
+//! propensity. Only the action is random: [`Decider::draw`] returns the predictions, which are deterministic.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, Config};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-/// A rule that makes probabilities of predicted rewards; it is the policy's settings.
+/// A rule that maps predicted rewards to probabilities; the policy's settings implement it.
 pub(crate) trait Randomize: Config {
     /// Settings of the net.
     fn net(&self) -> &RewardNetConfig;
@@ -20,12 +20,12 @@ pub(crate) trait Randomize: Config {
     /// Settings of the policy around it.
     fn agent(&self) -> &AgentConfig;
 
-    /// Replaces the predicted rewards of the allowed actions, finite numbers, by the probabilities of taking them after so many observations.
-    /// `reward_std` is the standard deviation of all rewards seen so far, 1 where they have none.
+    /// Replaces the predicted rewards of the allowed actions, finite numbers, by their probabilities after `n_observed`
+    /// observations. `reward_std` is the standard deviation of all rewards so far, or 1 if it is 0.
     fn probabilities(&self, n_observed: f64, reward_std: f64, rewards: &mut [f64]);
 }
 
-/// A reward net, and the rule by which it is acted on.
+/// A reward net and its decision rule.
 #[derive(Clone, Debug)]
 pub(crate) struct RandomizedDecider<R> {
     rule: Arc<R>,
@@ -34,13 +34,13 @@ pub(crate) struct RandomizedDecider<R> {
     reward_std: f64,
 }
 
-/// The same, with what it learns by.
+/// The decider and its training state.
 #[derive(Clone, Debug)]
 pub(crate) struct Randomized<R> {
     decider: RandomizedDecider<R>,
     trainer: Trainer,
     scaling: RewardScaling,
-    /// Room for what is computed in learning; a copy makes its own.
+    /// Buffers for learning; a clone allocates its own.
     work: Cache<NetWork>,
 }
 
@@ -62,7 +62,7 @@ impl<R: Randomize> Randomized<R> {
     }
 }
 
-/// The standard deviation of all rewards seen so far, 1 where they have none.
+/// The standard deviation of all rewards so far, or 1 if it is 0.
 fn reward_std(scaling: RewardScaling) -> f64 {
     scaling.scale(true).std
 }

@@ -1,9 +1,9 @@
-//! Where numbers broke down in a net that is trained.
+//! Finds where a numerical error of a net arose.
 
 use crate::agent::Breakdown;
 use crate::math::nn::Panel;
 
-/// The first number that is not finite in named panels, which come in the order in which they are computed.
+/// The first number that is not finite in named panels, given in the order of computation.
 pub(crate) fn find_breakdown<'a, N: Into<String>>(
     panels: impl IntoIterator<Item = (N, &'a Panel)>,
 ) -> Option<Breakdown> {

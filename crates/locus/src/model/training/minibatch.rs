@@ -1,4 +1,4 @@
-//! Rows drawn from the replay, side by side for a net.
+//! Minibatches: rows drawn from the replay, as the columns of a net's input.
 
 use crate::Rng;
 use crate::agent::{Observation, Replay};
@@ -8,13 +8,13 @@ use crate::model::training::reward_scaling::RewardScale;
 /// N observations, drawn with replacement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Minibatch<I = Panel> {
-    /// The contexts [C, N], and after them as many lines more as the model asked for.
+    /// The contexts [C, N], followed by the further lines that the model requested.
     pub(crate) inputs: I,
     pub(crate) actions: Vec<usize>,
     pub(crate) rewards: Vec<f32>,
 }
 
-/// Contexts in the way in which a net is through with them sooner: all numbers, or those that differ from what most have in common.
+/// Contexts in the faster representation: dense, or the differences from a common row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contexts {
     dense: Panel,
@@ -25,10 +25,10 @@ pub(crate) struct Contexts {
     is_sparse: bool,
 }
 
-/// Different observations, drawn anew for each minibatch.
+/// Sampling of distinct observations for each minibatch.
 ///
-/// An outcome of weight w stands for w equal ones. So a draw of m observations is one of m among as many as all weights add up to, and an
-/// observation may stand for several of these: it comes once, with the weight that it has in the minibatch.
+/// An outcome of weight w stands for w equal ones. So m observations are drawn from a population of the total weight, and one
+/// observation may be drawn several times: it appears once, with its weight in the minibatch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DistinctRows {
     order: Vec<usize>,
@@ -36,13 +36,13 @@ pub(crate) struct DistinctRows {
 }
 
 impl DistinctRows {
-    /// From here on, draws are from this replay, as long as it does not change.
+    /// Prepares draws from this replay, valid until it changes.
     pub(crate) fn prepare(&mut self, replay: &Replay) {
         self.order.clear();
         self.order.extend(0..replay.len());
     }
 
-    /// Draws that many, all different, or all if there are fewer: each with its weight in the minibatch. **Samples.**
+    /// Draws `n_rows` distinct observations, or all if there are fewer, each with its weight in the minibatch. **Samples.**
     pub(crate) fn draw(&mut self, replay: &Replay, n_rows: usize, rng: &mut Rng) -> &[(usize, f64)] {
         self.drawn.clear();
         if replay.is_weighted() {
@@ -63,8 +63,8 @@ impl DistinctRows {
         }
     }
 
-    /// Systematic sampling: rows lie side by side in random order, each as long as its weight, and `n_rows` points at equal distances fall on
-    /// them. A row gets its share of the points to within one, and exactly its share on average.
+    /// Systematic sampling: rows are laid out in random order as intervals as long as their weights, and `n_rows` equidistant
+    /// points fall on them. The number of points on a row is within one of its share, and equals it on average.
     fn draw_by_weight(&mut self, replay: &Replay, n_rows: usize, rng: &mut Rng) {
         let (n, total) = (n_rows as f64, replay.total_weight());
         if self.order.len() <= n_rows && total <= n {
@@ -90,21 +90,21 @@ impl DistinctRows {
     }
 }
 
-/// How large a minibatch is, and what becomes of its rewards.
+/// The size of a minibatch, and the scaling of its rewards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gathering {
     /// N
     pub(crate) n_rows: usize,
     /// C
     pub(crate) n_features: usize,
-    /// Lines of `inputs` after the contexts; they hold whatever was there.
+    /// Lines of `inputs` after the contexts, with unspecified contents.
     pub(crate) n_more_lines: usize,
     /// What rewards are standardized by.
     pub(crate) scale: RewardScale,
 }
 
 impl Minibatch {
-    /// Sets the contexts, and room for as many lines more; actions and rewards stay.
+    /// Sets the contexts, and allocates the further lines; actions and rewards stay.
     pub(crate) fn set_contexts(&mut self, contexts: &[&[f32]], n_features: usize, n_more_lines: usize) {
         self.inputs.reshape(n_features + n_more_lines, contexts.len());
         self.inputs.put_rows(0, contexts);
@@ -121,7 +121,7 @@ impl Minibatch {
         self.gather_from(replay, gathering, || replay.sample_index(rng));
     }
 
-    /// Takes the observations whose indices `next` gives.
+    /// Fills the minibatch with the observations whose indices `next` returns.
     pub(crate) fn gather_from(&mut self, replay: &Replay, gathering: Gathering, next: impl FnMut() -> usize) {
         let Gathering { n_rows, n_features, n_more_lines, .. } = gathering;
         self.inputs.reshape_padded(n_features + n_more_lines, n_rows);
@@ -171,7 +171,7 @@ impl<I> Minibatch<I> {
     }
 }
 
-/// Puts rows into a panel, as many at a time as it takes best.
+/// Copies rows into a panel, in blocks of the fastest size.
 fn put_in_lots<'a>(n_rows: usize) -> impl FnMut(&mut Panel, usize, &'a [f32]) {
     let mut lot: [&[f32]; LANES] = [&[]; LANES];
     move |panel, row, context| {
@@ -184,10 +184,10 @@ fn put_in_lots<'a>(n_rows: usize) -> impl FnMut(&mut Panel, usize, &'a [f32]) {
 }
 
 impl Contexts {
-    /// Looks how the contexts of a replay are best taken, if so many are going to be drawn before it changes.
+    /// Chooses the representation of a replay's contexts, given how many rows will be drawn before it changes.
     ///
-    /// That depends on nothing but these, so that a policy that was saved and loaded takes them alike. It costs about as much as
-    /// drawing every one of them once, so where fewer are drawn than there are, it is not done.
+    /// The choice depends only on these, so that a loaded policy makes the same choice. It costs about as much as drawing every
+    /// observation once, so it is skipped if fewer are drawn.
     pub(crate) fn prepare(&mut self, replay: &Replay, n_features: usize, n_drawn: usize) {
         let contexts = (0..replay.len()).map(|index| replay.get(index).context);
         self.is_sparse = replay.len() <= n_drawn
@@ -211,7 +211,7 @@ impl Contexts {
         self.dense.put_rows(0, contexts);
     }
 
-    /// What the net is given.
+    /// The input of the net.
     pub(crate) fn input(&self) -> Input<'_> {
         match self.is_sparse {
             true => Input::Sparse(&self.sparse, &self.rows),
@@ -228,12 +228,13 @@ impl Contexts {
     }
 }
 
-/// Whether a net is through sooner with contexts of which this part differs from what they have in common.
+/// Whether the sparse representation is faster, if this fraction of the numbers differs from the common row.
 ///
-/// `cargo bench -p locus-bandits --features internals --bench bbb` shows what BBB takes for a minibatch: some 160 µs (200 with hundreds of features) and 5 µs for each number
-/// of a row that is different; or 70 µs and, with the copying of all numbers, up to 2 µs for each feature. The line drawn here is a little below the one where
-/// both take as long, so that sparse contexts are taken where they clearly pay: never below 73 features, for up to 15 different numbers of
-/// 117, and for up to 105 of 389.
+/// `cargo bench -p locus-bandits --features internals --bench bbb` shows the time of a BBB minibatch. Sparse: about 160 µs (200
+/// with hundreds of features) plus 5 µs for each different number of a row. Dense: 70 µs plus up to 2 µs for each feature,
+/// including the copying of all numbers. The threshold is slightly below the break-even point, so that the sparse representation
+/// is used only if it is clearly faster: never below 73 features, for up to 15 different numbers of 117, and for up to 105 of
+/// 389.
 fn does_sparse_pay(density: f64, n_features: usize) -> bool {
     let n_features = n_features as f64;
     density * n_features + 24.0 < n_features / 3.0
@@ -280,7 +281,7 @@ mod tests {
     }
 
     /// A row's weight in a minibatch is its share of the points to within one, all add up, and over 20 000 draws the mean is the share: its
-    /// standard deviation is at most 0.0036, five of them by chance once in 170 000 seeds for each of 13 rows.
+    /// standard deviation is at most 0.0036, five of them occur once in 170 000 seeds for each of 13 rows.
     #[test]
     fn distinct_rows_stand_for_as_many_as_their_weights_say() {
         for (weights, n_rows) in [
@@ -321,8 +322,8 @@ mod tests {
         assert_eq!(all, [(0, 1.0), (1, 4.0), (2, 0.5)]);
     }
 
-    /// Over 20 000 draws of 3 of 5, every one of the ten sets comes as often: each count has a standard deviation of 42, five of them by
-    /// chance once in 170 000 seeds.
+    /// Over 20 000 draws of 3 of 5, every one of the ten sets comes as often: each count has a standard deviation of 42; five of them
+    /// occur once in 170 000 seeds.
     #[test]
     fn distinct_rows_are_different_and_all_as_probable() {
         let replay = seen(&[1.0; 5]);

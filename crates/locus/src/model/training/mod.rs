@@ -1,4 +1,4 @@
-//! What training a net takes, whatever the net.
+//! Training code that all nets share.
 
 pub(crate) mod breakdown;
 pub(crate) mod minibatch;

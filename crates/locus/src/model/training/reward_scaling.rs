@@ -1,4 +1,4 @@
-//! The mean and spread of all rewards seen, for models that learn on a scale of their own.
+//! Mean and standard deviation of all rewards, for models that standardize them.
 
 use crate::math::nn::Panel;
 use crate::registry::save::{Decoder, Encoder};
@@ -13,7 +13,7 @@ pub(crate) struct RewardScaling {
 }
 
 impl RewardScaling {
-    /// Takes in the reward of an outcome.
+    /// Adds the reward of an outcome.
     pub(crate) fn observe(&mut self, outcome: &Outcome<'_>) {
         let Outcome { reward, weight, .. } = *outcome;
         self.n += weight;
@@ -22,7 +22,7 @@ impl RewardScaling {
         self.deviations += weight * deviation * (reward - self.mean);
     }
 
-    /// The scale of all rewards seen, or that of the rewards themselves where none is asked for.
+    /// The scale of all rewards, or the identity if scaling is off.
     pub(crate) fn scale(self, is_scaled: bool) -> RewardScale {
         if !is_scaled {
             return RewardScale::AS_GIVEN;
@@ -43,7 +43,7 @@ impl RewardScaling {
     }
 }
 
-/// What a model's rewards of 0 and 1 mean.
+/// The offset and unit of a model's rewards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RewardScale {
     pub(crate) mean: f64,
@@ -51,7 +51,7 @@ pub(crate) struct RewardScale {
 }
 
 impl RewardScale {
-    /// Rewards as they are.
+    /// No scaling.
     pub(crate) const AS_GIVEN: Self = Self { mean: 0.0, std: 1.0 };
 
     /// A reward on the model's scale.

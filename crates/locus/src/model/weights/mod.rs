@@ -1,4 +1,4 @@
-//! Policies whose uncertainty lies in the weights of a net.
+//! Policies with uncertainty about the weights of a net.
 
 policies! {
     bbb,

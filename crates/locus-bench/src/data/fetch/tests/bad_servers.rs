@@ -17,7 +17,7 @@ fn trouble_that_passes_is_waited_for() {
     desk.fetch(&server, CENSUS).unwrap();
     assert!(desk.read(CENSUS) == content);
     assert_eq!(desk.told.pauses, [1, 7, 60], "as asked for, but not for a day");
-    desk.assert_told("pausing: the server answered 503 (the server is in trouble)");
+    desk.assert_told("pausing: the server answered 503 (server error)");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_server_that_falls_silent_is_asked_again() {
     fetcher.downloader.web = Web::direct(Duration::from_millis(300));
     desk.fetch_with(&mut fetcher, CENSUS).unwrap();
     assert!(desk.read(CENSUS) == content);
-    desk.assert_told("pausing: the server fell silent after 20000 of 50000 bytes");
+    desk.assert_told("pausing: the server stopped sending after 20000 of 50000 bytes");
 }
 
 /// Two that fetch the same file into the same folder at once, one of them slower.
@@ -229,7 +229,7 @@ fn a_host_that_cannot_be_reached_is_not_waited_for_twice() {
 fn what_is_encoded_without_being_asked_is_refused() {
     let server = Server::start(|_, _| Reply::new(200, "1,2\n").with("Content-Encoding", "gzip"));
     let message = Desk::new().fetch(&server, "raw_stock_contexts").unwrap_err().to_string();
-    assert!(message.contains("encoded as gzip, which was not asked for"), "{message}");
+    assert!(message.contains("encoded as gzip, which was not requested"), "{message}");
 }
 
 #[test]
@@ -237,8 +237,8 @@ fn more_than_the_limit_is_not_taken() {
     let announced = Server::start(|_, _| Reply::new(200, table(5000)));
     let endless = Server::start(|_, _| Reply::new(200, table(5000)).with("No-Length", "true"));
     for (server, expected) in [
-        (announced, "the download has 5000 bytes; not more than 4000"),
-        (endless, "goes on and on; not more than 4000"),
+        (announced, "the download has 5000 bytes; at most 4000 are allowed"),
+        (endless, "exceeds the maximum size; at most 4000 are allowed"),
     ] {
         let mut desk = Desk::new();
         let mut fetcher = desk.fetcher(&server, 4);

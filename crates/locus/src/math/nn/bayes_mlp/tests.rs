@@ -140,7 +140,7 @@ fn two_sample_statistic(mut a: Vec<f32>, mut b: Vec<f32>) -> f64 {
 }
 
 /// Drawing sums, one column at a time or many at once, gives rewards that are distributed as those of nets whose weights are
-/// drawn: each, their difference, and the larger one. Each statistic exceeds its bound by chance once in 10 000 seeds, so the test
+/// drawn: each, their difference, and the larger one. Each statistic exceeds its bound for one seed in 10 000, so the test
 /// fails once in 1250.
 #[test]
 fn drawn_sums_are_distributed_as_drawn_weights() {

@@ -75,7 +75,7 @@ fn a_rebuilt_posterior_is_that_of_every_observation_in_turn() {
 }
 
 /// f·μ_a + α·√max(σ_p², σ_a²)·√(fᵀΛ_a⁻¹f)·ξ, on the scale of the rewards given. Two-sample Kolmogorov–Smirnov of 50 000 draws each,
-/// exceeded by chance once in 10 000 seeds for each action.
+/// exceeded for one seed in 10 000 for each action.
 #[test]
 fn rewards_are_drawn_as_the_formula_says() {
     const N_DRAWS: usize = 50_000;

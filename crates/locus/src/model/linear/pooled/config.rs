@@ -1,4 +1,4 @@
-//! The settings that policies with pooled noise have.
+//! Settings of policies with pooled noise.
 
 use super::Exploration;
 use crate::math::linear::LinearPrior;
@@ -8,19 +8,19 @@ use crate::registry::values::Capacity;
 config! {
     /// Settings that `lin-pool` and `locus` share.
     pub struct PooledConfig {
-        /// λ₀, how strongly the prior holds the coefficients to 0
+        /// λ₀, prior precision of the coefficients relative to the noise: their prior variance is σ²/λ₀
         prior_precision: f64 = 0.25, Range::within(1e-12, 1e12), "benchmark";
-        /// a₀, the prior's shape of the noise variance
+        /// a₀, shape of the inverse-gamma prior of the noise variance
         prior_shape: f64 = 1.0, Range::within(0.1, 1e12), "our choice";
-        /// b₀, the prior's rate of the noise variance
+        /// b₀, rate of the inverse-gamma prior of the noise variance
         prior_rate: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
-        /// The least that the unit of rewards is; above it, it is the standard deviation of all rewards kept
+        /// Lower bound of the reward unit, which otherwise is the standard deviation of the rewards in the replay
         reward_unit_floor: f64 = 1.0, Range::above(0.0, 1e12), "our choice";
-        /// τ, the number of observations after which tempering matters
+        /// τ, the number of observations after which tempering takes effect
         tempering_steps: f64 = 100.0, Range::above(0.0, 1e12), "our choice";
-        /// What every deviation is multiplied by
+        /// Factor on the standard deviation of every posterior sample
         exploration: f64 = 1.0, Range::within(0.0, 1e6), "our choice";
-        /// How many of the last observations scale and posteriors are rebuilt from, and nets trained on
+        /// Replay capacity: how many of the last observations are used to rebuild scale and posteriors, and to train nets
         replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
     }
 }
@@ -30,7 +30,7 @@ impl PooledConfig {
         LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
     }
 
-    /// Draws tempered by t alone.
+    /// Tempering that depends on t alone.
     pub(crate) fn exploration_by_steps(&self) -> Exploration {
         Exploration {
             tempering_steps: self.tempering_steps,

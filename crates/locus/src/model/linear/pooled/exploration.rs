@@ -1,37 +1,37 @@
-//! How far a drawn reward deviates from its mean.
+//! The standard deviation of posterior samples.
 //!
-//! With one regression for every action, each learns its own noise, and an action that was seldom tried keeps whatever noise the
-//! prior says. Here all residuals together give one more noise variance, drawn once for a decision,
+//! With one regression per action, each learns its own noise variance, and an action with few observations keeps that of the
+//! prior. Here the residuals of all actions give one more noise variance, drawn once per decision,
 //!
 //! ```text
 //! σ_p² ~ InvGamma(a₀ + N/2, b₀ + Σ_a (b_a − b₀)),    σ_a² ~ InvGamma(a₀ + n_a/2, b_a),
 //! ```
 //!
-//! and the larger of the two counts: a discovery at one action re-opens exploration at all of them, and an action that is noisier than
-//! the others keeps its own noise. The draw is then tempered by α_t.
+//! and the larger of the two is used: a surprising reward of one action increases the exploration of all actions, and an action
+//! that is noisier than the others keeps its own noise. The draw is then tempered by α_t.
 
 use crate::Rng;
 use crate::agent::Breakdown;
 use crate::model::linear::heads::LinearHeads;
 
-/// How draws deviate: by α·√max(σ_p², σ_a²)·ξ, times the root of the leverage.
+/// Draws deviate from the mean by α·√max(σ_p², σ_a²)·ξ times the root of the leverage.
 ///
-/// α falls with t, the observations so far: `α = width/√(1 + t/(τ·(1 + (D₀/D)²)))`, where D = (C + 1)·A is the number of coefficients
-/// that there are to learn: where these are few, exploring costs little. What was hardly tried is not yet tempered: for an action
-/// with n_a observations, t counts as at most `rarity`·A²·max(n_a, 1).
+/// α falls with t, the observations so far: `α = width/√(1 + t/(τ·(1 + (D₀/D)²)))`, where D = (C + 1)·A is the number of
+/// coefficients: if there are few, exploration costs little. Actions with few observations are not tempered yet: for an action
+/// with n_a observations, t is capped at `rarity`·A²·max(n_a, 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Exploration {
     /// τ
     pub(crate) tempering_steps: f64,
     /// D₀
     pub(crate) tempering_coefficients: f64,
-    /// t counts as at most this many times A²·max(n_a, 1).
+    /// t is capped at this many times A²·max(n_a, 1).
     pub(crate) tempering_rarity: f64,
-    /// What α is multiplied by.
+    /// The factor on α.
     pub(crate) width: f64,
 }
 
-/// What tempering depends on, beside the action's own observations.
+/// The inputs of tempering, besides the action's own observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seen {
     /// t, the sum of all weights.
@@ -51,7 +51,7 @@ impl Seen {
 }
 
 impl Exploration {
-    /// α after what was seen; `n_pulls` of the observations were of the action.
+    /// α for an action with `n_pulls` of the observations.
     fn alpha(&self, seen: Seen, n_pulls: f64) -> f64 {
         let Seen { n_observed, n_actions, n_coefficients } = seen;
         let n_observed = n_observed.min(self.tempering_rarity * n_actions * n_actions * n_pulls.max(1.0));
@@ -60,7 +60,7 @@ impl Exploration {
         self.width / falling.sqrt()
     }
 
-    /// Draws α·√max(σ_p², σ_a²)·ξ_a for every action: what a deviation is but for its leverage. **Samples.**
+    /// Draws α·√max(σ_p², σ_a²)·ξ_a for every action: the deviation without the root of the leverage. **Samples.**
     pub(crate) fn draw_deviations(
         &self,
         heads: &LinearHeads,
@@ -71,7 +71,7 @@ impl Exploration {
         self.draw(heads, seen, rng, deviations, Rng::normal)
     }
 
-    /// Draws α·√max(σ_p², σ_a²) for every action: the standard deviation of a draw but for its leverage. **Samples.**
+    /// Draws α·√max(σ_p², σ_a²) for every action: the standard deviation without the root of the leverage. **Samples.**
     pub(crate) fn draw_spreads(
         &self,
         heads: &LinearHeads,
@@ -159,7 +159,7 @@ mod tests {
         assert!((rate - (0.7 + residuals)).abs() < 1e-12);
     }
 
-    /// Against a draw by the formula: two-sample Kolmogorov–Smirnov, exceeded by chance once in 10 000 seeds for each action and kind.
+    /// Against a draw by the formula: two-sample Kolmogorov–Smirnov, exceeded for one seed in 10 000 for each action and kind.
     #[test]
     fn deviations_are_drawn_as_their_formula_says() {
         const N_DRAWS: usize = 50_000;

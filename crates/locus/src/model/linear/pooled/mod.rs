@@ -1,8 +1,8 @@
-//! What `lin-pool` and `locus` share: rewards and contexts on one scale, and noise that all actions share.
+//! The parts that `lin-pool` and `locus` share: scaling of rewards and contexts, and pooled noise.
 //!
-//! [`Scale`] brings whatever comes to numbers that one prior suits, and `Precision` fits that prior to them where it
-//! is asked to. [`Exploration`] says how far a draw deviates from the mean: by the noise of all actions together or of the action
-//! itself, and less the more was seen. [`PooledConfig`] has their settings.
+//! [`Scale`] standardizes rewards and contexts so that one prior suits all problems, and `Precision` optionally fits that prior.
+//! [`Exploration`] sets the standard deviation of posterior samples: from the pooled noise or the action's own noise, and
+//! decreasing with the number of observations. [`PooledConfig`] has their settings.
 
 mod config;
 mod exploration;

@@ -1,16 +1,16 @@
-//! How strongly the prior holds the coefficients to 0: as given, or as the observations say.
+//! The prior precision λ of the coefficients: fixed, or fitted to the observations.
 //!
-//! λ is the ratio of noise to signal: coefficients vary by σ²/λ. No one number suits all problems. Where rewards are nearly all noise a
-//! small λ explores what noise feigns, and where there is none a large one denies what was seen. So λ can be the one that
-//! explains the rewards best,
+//! λ is the ratio of noise to signal: the prior variance of a coefficient is σ²/λ. No single number suits all problems: with much
+//! noise a small λ fits the noise, and with little noise a large λ shrinks the signal. So λ can be the one that maximizes the
+//! posterior,
 //!
 //! ```text
 //! λ = argmax log p(y | λ) + log p(λ),
 //! log p(y | λ) = −½·Σ_a log det(Λ_a/λ) − a_p·log b_p,    log p(λ) = ν/2·(log(λ/λ₀) − λ/λ₀),
 //! ```
 //!
-//! both but for a constant. p(λ) is what ν coefficients of the size that λ₀ expects would tell: with D coefficients λ stays below λ₀·(1 + D/ν), so that
-//! a few that look like nothing do not end all exploration.
+//! both up to a constant. p(λ) is worth ν coefficients of the size expected under λ₀: with D coefficients λ stays below λ₀·(1 +
+//! D/ν), so that a few coefficients near 0 do not end all exploration.
 
 use super::pooled_noise;
 use crate::Error;
@@ -20,10 +20,10 @@ use crate::registry::save::{Decoder, Encoder};
 /// λ is never further than this many doublings from the given one.
 const MAX_DOUBLINGS: i32 = 12;
 
-/// λ is fitted anew when this part of the observations kept is new.
+/// λ is refitted when this fraction of the replay is new.
 const NEW: f64 = 0.2;
 
-/// Where λ comes from, and when it was fitted.
+/// The rule for λ, and when it was fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Precision {
     /// λ₀
@@ -32,7 +32,7 @@ pub(crate) struct Precision {
     strength: Option<f64>,
     /// λ = λ₀·2 to this.
     doublings: i32,
-    /// How many observations had come when it was fitted, by weight.
+    /// The number of observations when it was fitted, by weight.
     n_fitted: f64,
 }
 
@@ -42,7 +42,7 @@ impl Precision {
         Self { given, strength: None, doublings: 0, n_fitted: 0.0 }
     }
 
-    /// λ is the one of λ₀, 2·λ₀, λ₀/2, 4·λ₀ … that explains the observations best; λ₀ counts as much as `strength` coefficients.
+    /// λ is the best of λ₀, 2·λ₀, λ₀/2, 4·λ₀ …; the prior on λ is worth `strength` coefficients.
     pub(crate) fn fitted(given: f64, strength: f64) -> Self {
         Self { strength: Some(strength), ..Self::given(given) }
     }
@@ -56,12 +56,12 @@ impl Precision {
         self.given * 2_f64.powi(doublings)
     }
 
-    /// Whether so many of the observations kept are new that λ is to be looked for.
+    /// Whether enough of the replay is new to refit λ.
     pub(crate) fn is_due(&self, n_observed: f64, n_kept: f64) -> bool {
         self.strength.is_some() && n_observed - self.n_fitted >= NEW * n_kept
     }
 
-    /// Rebuilds the heads with the λ that explains them best. The search goes uphill from the last λ, up or down, to the nearest peak.
+    /// Rebuilds the heads with the best λ. The search climbs from the last λ, up or down, to the nearest local maximum.
     pub(crate) fn fit(
         &mut self,
         heads: &mut LinearHeads,

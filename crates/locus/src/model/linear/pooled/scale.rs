@@ -1,4 +1,4 @@
-//! The scale on which rewards and contexts are learned.
+//! Standardization of rewards and contexts.
 
 use crate::Error;
 use crate::agent::Breakdown;
@@ -6,26 +6,26 @@ use crate::agent::Replay;
 use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 
-/// Where rewards begin, how long their unit is, and what contexts are multiplied by.
+/// Offset and unit of rewards, and factor of contexts.
 ///
-/// Rewards are brought to mean 0, and to a standard deviation of 1 only where it is larger: before the first reward that
-/// stands out, noise must not look like signal. Contexts are brought to a mean square length of 1, so that one prior suits
-/// contexts of any width.
+/// Rewards are shifted to mean 0, and scaled to a standard deviation of 1 only if it is larger: before the first large reward,
+/// noise must not look like signal. Contexts are scaled to a mean square length of 1, so that one prior suits contexts of any
+/// width.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     /// m, the mean reward.
     pub(crate) reward_mean: f64,
     /// The unit of rewards, max(sd, floor).
     pub(crate) reward_unit: f64,
-    /// c, which brings contexts to a mean square length of 1.
+    /// c, which scales contexts to a mean square length of 1.
     pub(crate) context_factor: f64,
 }
 
 impl Scale {
-    /// Everything as it comes.
+    /// No scaling.
     pub(crate) const AS_GIVEN: Self = Self { reward_mean: 0.0, reward_unit: 1.0, context_factor: 1.0 };
 
-    /// The scale of all observations in a replay that is not empty, each by its weight. Fails if their rewards are too large to have one.
+    /// The scale of all observations in a replay that is not empty, each by its weight. Fails if their rewards are so large that it overflows.
     pub(crate) fn of(replay: &Replay, unit_floor: f64) -> Result<Self, Breakdown> {
         let n = replay.total_weight();
         let observations = || (0..replay.len()).map(|index| replay.get(index));
@@ -46,12 +46,12 @@ impl Scale {
         (reward - self.reward_mean) / self.reward_unit
     }
 
-    /// The rewards that values on this scale mean.
+    /// Converts values on this scale to rewards.
     pub(crate) fn restore(&self, values: &mut [f64]) {
         values.iter_mut().for_each(|value| *value = self.reward_mean + self.reward_unit * *value);
     }
 
-    /// `[c·x, 1]`, as many as `features` has room for after the context.
+    /// Writes `[c·x, 1]` to the first entries of `features`.
     pub(crate) fn fill_features(&self, context: &[f32], features: &mut [f64]) {
         for (feature, &value) in features.iter_mut().zip(context) {
             *feature = self.context_factor * f64::from(value);
@@ -59,7 +59,7 @@ impl Scale {
         features[context.len()] = 1.0;
     }
 
-    /// The same scale of rewards, for nets.
+    /// The scale of rewards as f32, for nets.
     pub(crate) fn of_rewards(&self) -> RewardScale {
         RewardScale { mean: self.reward_mean, std: self.reward_unit }
     }

@@ -1,4 +1,4 @@
-//! Numbers that break down are caught where they arise, and named.
+//! Numerical errors are detected where they arise, and named.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn replay() -> Replay {
     replay
 }
 
-/// Fits a model that was tampered with; what broke down.
+/// Fits a model with altered parameters, and returns the numerical error.
 fn broken<C: LuConfig>(config: &C, tamper: impl FnOnce(&mut Lu<C>)) -> Breakdown {
     let replay = replay();
     let mut model = Lu::<C>::new(config, SHAPE, Seed::new(1));
@@ -143,7 +143,7 @@ fn a_latent_standard_deviation_that_overflows_or_vanishes_is_found() {
     }
 }
 
-/// In LU-Gauss it is no breakdown: z is the mean, whatever the noise, and log q, whose σ has not rounded to 0, pulls it up again.
+/// In LU-Gauss it is not an error: z is the mean for any noise, and log q, whose σ has not rounded to 0, increases it again.
 #[test]
 fn lu_gauss_goes_on_where_the_latent_standard_deviation_rounds_to_zero() {
     let config = gauss();
@@ -257,7 +257,7 @@ fn rewards_too_large_to_square_are_an_error_and_leave_no_trace() {
                 );
             }
         }
-        // Sensible rewards take the place of the large ones, and training goes on.
+        // Moderate rewards replace the large ones, and training continues.
         for round in 20..60 {
             let report = teach(&mut *policy, round, 1.0).unwrap();
             assert_eq!(report.minibatches, u32::from(round % 20 == 19), "{id}");
@@ -287,7 +287,7 @@ fn a_loss_beyond_all_numbers_is_an_error_that_names_the_round() {
     }
 }
 
-/// A decision that overflows is refused, and says where.
+/// A decision that overflows fails, and the error names the place.
 #[test]
 fn decisions_name_the_layer_and_the_round() {
     let model = {

@@ -1,6 +1,6 @@
 //! Are z, ψ and the surrogate bound distributed as they should be?
 //!
-//! Bounds on Kolmogorov's statistic fail by chance once in 10 000 seeds, those of five standard errors once in a million,
+//! Bounds on Kolmogorov's statistic fail for one seed in 10 000, those of five standard errors once in a million,
 //! each; seeds are fixed.
 
 use super::{ablated_gauss, ablated_sivi, exact, parameters, small_gauss, small_sivi, work};
@@ -286,7 +286,7 @@ fn low_rank_noise_draws_the_same_z_and_rewards() {
 }
 
 /// The gradients of the whole objective, averaged over many draws of all noise, agree in every parameter. Five standard
-/// errors in one of the 200 or so: by chance once in 8000 seeds.
+/// errors in one of the 200 or so; false alarms for one seed in 8000.
 #[test]
 fn low_rank_noise_has_the_same_expected_gradient() {
     const N_DRAWS: u64 = 3000;

@@ -7,7 +7,7 @@ use crate::model::lu::config::{LuGaussConfig, LuSharedConfig, LuSiviConfig};
 use crate::model::lu::model::{Lu, LuConfig};
 use crate::{Outcome, Request, Seed, Shape};
 
-/// Plays `n_rounds` rounds; the mean reward of the last quarter. Nothing on the way may fail.
+/// Plays `n_rounds` rounds without any error, and returns the mean reward of the last quarter.
 fn play(
     policy: &mut dyn Policy,
     n_rounds: u64,
@@ -27,8 +27,8 @@ fn play(
     total / (n_rounds / 4) as f64
 }
 
-/// As on Mushroom and Wheel: 0 for keeping off; for going in −35 or +5 with even chances where the first feature is
-/// 1, and 5 elsewhere, but once in fifty +50. Knowing all of it earns 2.95 on average, going in always −3.9.
+/// As on Mushroom and Wheel: 0 for keeping off; for going in −35 or +5 with probability ½ each if the first feature is 1, and 5
+/// elsewhere, but once in fifty +50. Knowing all of it earns 2.95 on average, going in always −3.9.
 #[test]
 fn rewards_that_jump_are_learned() {
     for id in POLICIES {
@@ -103,8 +103,8 @@ fn thousands_of_features_train() {
     }
 }
 
-/// Rewards that can be told exactly drive σ_r down to its floor. There it stays, the report counts every time that it was
-/// held, and the rewards are learned all the same.
+/// Rewards that can be predicted exactly drive σ_r to its floor. It is clamped there, the report counts every clamp, and the
+/// rewards are still learned.
 fn check_floor<C: LuConfig>(what: &str, config: &C) {
     let shape = Shape::new(3, 2);
     let mut replay = Replay::new(shape.n_features, None);

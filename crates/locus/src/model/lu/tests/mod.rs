@@ -17,7 +17,7 @@ use crate::model::training::minibatch::Minibatch;
 use crate::registry::values::Layers;
 use crate::{PolicySpec, Rng, Seed, Shape};
 
-/// LU-Gauss with nets that are small and of every size another.
+/// LU-Gauss with small nets whose sizes all differ.
 fn small_gauss() -> LuGaussConfig {
     LuGaussConfig {
         latent_dim: 5,
@@ -28,7 +28,7 @@ fn small_gauss() -> LuGaussConfig {
     }
 }
 
-/// LU-SIVI with nets that are small and of every size another.
+/// LU-SIVI with small nets whose sizes all differ.
 fn small_sivi() -> LuSiviConfig {
     LuSiviConfig {
         latent_dim: 5,

@@ -1,4 +1,4 @@
-//! Who takes in what, in training, with bounded replays and after a restart; and nets that differ.
+//! Which nets include which observations, in training, with bounded replays and after a restart; and nets that differ.
 
 use super::*;
 use crate::agent::contract::assert_settings;
@@ -32,7 +32,7 @@ fn teach(policy: &mut dyn Policy, rounds: std::ops::Range<u64>) -> Vec<FitReport
     rounds.map(teach).collect()
 }
 
-/// Counts of 20 000 observations, alone and for pairs of nets and of neighbors, lie within five standard deviations: by chance once in 100 000 seeds for all
+/// Counts of 20 000 observations, alone and for pairs of nets and of neighbors, lie within five standard deviations; false alarms for one seed in 100 000 for all
 /// of them.
 #[test]
 fn nets_take_in_observations_independently_with_their_probability() {
@@ -99,7 +99,7 @@ fn nets_start_apart_and_stay_apart() {
     }
 }
 
-/// Counts of 3000 draws lie within five standard deviations: by chance once in 500 000 seeds for all three.
+/// Counts of 3000 draws lie within five standard deviations; false alarms for one seed in 500 000 for all three.
 #[test]
 fn every_net_decides_equally_often() {
     let mut policy = small().build_agent(SHAPE, Seed::new(1)).unwrap();
@@ -125,7 +125,7 @@ fn every_net_decides_equally_often() {
     assert!(counts.iter().all(|&count| count.abs_diff(1000) < 129), "{counts:?}");
 }
 
-/// A bounded replay forgets, and what a net takes in is still counted from the first observation: a restart in between changes nothing.
+/// With a bounded replay, inclusion still depends on the index since the first observation: a restart changes nothing.
 #[test]
 fn a_restart_with_a_bounded_replay_leaves_no_trace() {
     let config = BootstrapConfig {
@@ -145,7 +145,7 @@ fn a_restart_with_a_bounded_replay_leaves_no_trace() {
     }
 }
 
-/// A replay of one observation, which about half of the nets do not take in: those stay as they are, and are counted.
+/// A replay of one observation, which about half of the nets do not include: those do not change, and are counted.
 #[test]
 fn a_net_without_observations_is_not_trained() {
     let config = BootstrapConfig {
@@ -175,8 +175,8 @@ fn defaults_are_the_benchmarks() {
     assert_settings("bootstrap", expected);
 }
 
-/// Weights of 1 to 4 in turn. In a minibatch of 50 000 rows the count of each of about 20 observations lies within five standard deviations: by
-/// chance once in 80 000 seeds for all.
+/// Weights of 1 to 4 in turn. In a minibatch of 50 000 rows the count of each of about 20 observations lies within five standard deviations; false alarms
+/// for one seed in 80 000 for all.
 #[test]
 fn a_net_draws_its_own_observations_in_proportion_to_their_weights() {
     const N: usize = 50_000;

@@ -1,4 +1,4 @@
-//! Patterns of units against their law, the gradient through one of them, and draws that agree where there are data.
+//! Distribution of dropout patterns, the gradient through one pattern, and samples that agree near the data.
 
 use super::*;
 use crate::agent::contract::assert_settings;
@@ -12,7 +12,7 @@ use crate::{Outcome, Propensity, Request};
 /// The kinks of the ReLUs need short steps, which leave fewer digits.
 const TOLERANCE: f64 = 1e-2;
 
-/// Counts of each line lie within five standard deviations: by chance once in 100 000 seeds for all lines and shapes.
+/// Counts of each line lie within five standard deviations; false alarms for one seed in 100 000 for all lines and shapes.
 #[test]
 fn units_are_kept_as_often_as_they_should_be_and_count_for_those_left_out() {
     for keep in [0.8, 0.3, 1.0] {
@@ -73,7 +73,7 @@ fn the_gradient_through_a_fixed_pattern_equals_differences() {
 }
 
 /// With one hidden layer h and output weights w, a drawn reward has the mean Σ w·h + b and the variance Σ (w·h)²·(1 − p)/p.
-/// 40 000 draws: the mean within five standard errors, by chance once in 1 700 000 seeds; the variance within 5 %, seven of its standard errors
+/// 40 000 draws: the mean within five standard errors, false alarms for one seed in 1 700 000; the variance within 5 %, seven of its standard errors
 /// for a sum of so many terms.
 #[test]
 fn draws_have_the_mean_and_variance_of_the_formula() {
@@ -159,7 +159,7 @@ fn the_variance_of_draws_falls_with_data() {
     }
 }
 
-/// A net that was trained with all its units leaves more than twice as much to chance when some are left out.
+/// A net that was trained with all its units has more than twice the variance when some are dropped.
 #[test]
 fn training_makes_patterns_agree() {
     let config = DropoutConfig {
@@ -184,7 +184,7 @@ fn training_makes_patterns_agree() {
     assert!(2.0 * variances[0] < variances[1], "{variances:?}");
 }
 
-/// The pattern is drawn for the decision: the same round decides alike, other rounds otherwise, and nobody knows how probable it was.
+/// The pattern is drawn per decision: the same round gives the same choice, other rounds may differ, and the propensity is unknown.
 #[test]
 fn every_decision_has_a_pattern_of_its_own() {
     let policy = DropoutConfig::default().build_agent(Shape::new(4, 5), Seed::new(1)).unwrap();

@@ -1,7 +1,7 @@
 //! The gradients of all actions' predictions at one context.
 //!
-//! A weight's gradient is the product of what its layer read and of the gradient by the layer's sum. What a layer
-//! reads is the same for all actions, so only the latter are kept, and whole gradients are made where they are needed.
+//! A weight's gradient is the product of its layer's input and the gradient of the layer's sum. The inputs are the same for all
+//! actions, so only the latter are stored, and full gradients are computed on demand.
 
 use crate::math::nn::{InputGradient, Panel};
 use crate::model::net::reward_net::{NetWork, RewardNet};

@@ -1,14 +1,14 @@
-//! A reward net whose confidence comes from its gradient: what NeuralUCB and NeuralTS share.
+//! A reward net with confidence widths from its gradient, shared by NeuralUCB and NeuralTS.
 //!
-//! Near where it stands, a net is linear in its parameters, and its features are the gradient g of a prediction by all of them. So it is
-//! as sure of a prediction as a linear regression on these features would be: the square of the width is `gᵀZ⁻¹g` with
-//! `Z = λI + Σ w·ggᵀ` over the actions taken, each with the gradient of its own time and its weight. Both papers think of one output and a context that is
-//! written into another block for each action; here the net has an output for each action and one hidden part for all, as every net of
-//! this library. Like the authors' programs, it does without the papers' factor √m on the output.
+//! Near where it stands, a net is linear in its parameters, and its features are the gradient g of a prediction by all of them.
+//! So it is as sure of a prediction as a linear regression on these features would be: the square of the width is `gᵀZ⁻¹g` with
+//! `Z = λI + Σ w·ggᵀ` over the actions taken, each with the gradient of its own time and its weight. Both papers use one output,
+//! and a context that is placed into a different block for each action; here the net has an output for each action and shared
+//! hidden layers, like every net of this library. Like the authors' programs, it omits the papers' factor √m on the output.
 //!
-//! The net is trained as the benchmark's nets are, and drawn back to its first parameters with the precision λ, which is what makes a
-//! linear net the regression that its width belongs to, as long as the replay keeps all observations: the width counts those that it has
-//! forgotten, the net does not.
+//! The net is trained as the benchmark's nets are, with a penalty of precision λ towards its initial parameters. So a linear net
+//! is the ridge regression that its width belongs to, as long as the replay keeps all observations: the width counts dropped
+//! observations, but the net is not trained on them.
 
 mod gradients;
 mod precision;
@@ -31,7 +31,7 @@ use gradients::Gradients;
 pub use precision::PrecisionMatrix;
 use precision::{Diagonal, MAX_FULL, Precision};
 
-/// How predictions and their widths are acted on; it is the policy's settings.
+/// The decision rule for predictions and their widths; the policy's settings implement it.
 pub(crate) trait Widen: Config {
     /// The standard deviation of what [`Widen::deviate`] draws; `None` if it draws nothing.
     const SPREAD: Option<fn(&Self) -> f64>;
@@ -45,7 +45,7 @@ pub(crate) trait Widen: Config {
     /// λ, and how much of the matrix is kept.
     fn precision(&self) -> (f64, PrecisionMatrix);
 
-    /// How many widths above its prediction every action is valued. **Samples** if the policy does.
+    /// The number of widths added to every action's prediction. **Samples** if the policy does.
     fn deviate(&self, rng: &mut Rng, deviations: &mut [f64]);
 }
 
@@ -57,18 +57,18 @@ pub(crate) struct WidenedNet<W> {
     precision: Arc<Precision>,
 }
 
-/// The same, with what it learns by.
+/// The decider and its training state.
 #[derive(Clone, Debug)]
 pub(crate) struct GradientNet<W> {
     widened: WidenedNet<W>,
     trainer: Trainer,
     /// Outcomes since the last training whose gradient was not finite.
     n_left_out: u64,
-    /// Room for what is computed in learning; a copy makes its own.
+    /// Buffers for learning; a clone allocates its own.
     work: Cache<Work>,
 }
 
-/// What is computed on the way to a decision.
+/// Intermediate results of a decision.
 #[derive(Debug, Default)]
 struct Work {
     net: NetWork,
@@ -277,7 +277,7 @@ impl<W: Widen> Decider for WidenedNet<W> {
     }
 }
 
-/// The choice of an action that is valued highest: certain where nothing is drawn.
+/// The choice of the action with the highest value: propensity 1 if the policy is deterministic.
 fn choice<W: Widen>(action: usize) -> Choice {
     if W::SPREAD.is_none() { Choice::certain(action) } else { Choice::new(action) }
 }

@@ -1,11 +1,11 @@
-//! How precisely the parameters are known: `Z = λI + Σ w·ggᵀ`, or its diagonal.
+//! The precision matrix of the parameters: `Z = λI + Σ w·ggᵀ`, or its diagonal.
 
 use crate::Error;
 use crate::math::linear::{LinearPosterior, LinearPrior};
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::words;
 
-/// The most parameters that a full matrix is kept for: half of it then fills 100 MB, and every observation passes over it.
+/// The largest number of parameters with a full matrix: its triangle then takes 100 MB, and every observation updates all of it.
 pub(super) const MAX_FULL: usize = 5000;
 
 words! {

@@ -1,4 +1,4 @@
-//! Gradients against differences, widths against formulas, a linear net against LinUCB, and what is refused.
+//! Gradients against differences, widths against formulas, a linear net against LinUCB, and rejected settings.
 
 use super::*;
 use crate::agent::contract::assert_settings;
@@ -191,7 +191,7 @@ fn a_linear_net_is_lin_ucb() {
     }
 }
 
-/// 4000 draws: the mean within 5 of its deviations, the variance within 5 of its own, and no two actions correlated; by chance once in 100 000 seeds.
+/// 4000 draws: the mean within 5 of its deviations, the variance within 5 of its own, and no two actions correlated; false alarms for one seed in 100 000.
 #[test]
 fn neural_ts_draws_around_predictions_with_the_width_of_the_gradient() {
     let config = NeuralTsConfig {

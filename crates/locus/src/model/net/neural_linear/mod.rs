@@ -1,17 +1,17 @@
 //! Neural Linear: Bayesian linear regressions on the last hidden layer of a net (Riquelme et al., ICLR 2018; appendix C of the paper).
 //!
-//! A net learns to predict rewards, and its last hidden layer gives features. On these every action has a linear regression with
-//! its exact posterior, as in LinFullPost but without an intercept, and decisions are drawn from it: the net itself
-//! is certain of its features. An observation is rotated into its action's posterior at once, with the features of the net
-//! as it is. After a round of training all features are others, so those of all observations are computed anew and every posterior
-//! is rebuilt from its prior. That is the only refit.
+//! A net learns to predict rewards, and its last hidden layer computes features. Every action has a linear regression on these
+//! features with its exact posterior, as in LinFullPost but without an intercept, and decisions are sampled from it: the features
+//! themselves have no uncertainty. An observation updates its action's posterior immediately, with the features of the current
+//! net. A round of training changes all features, so they are recomputed for all observations and every posterior is rebuilt from
+//! its prior. That is the only refit.
 //!
-//! With a bounded replay the rebuilt posteriors cover the observations that are kept: features of the others cannot be computed
-//! any more, and what was learned on old features says nothing about new ones. So the policy forgets, rewards and uncertainty
-//! alike, which is what one bounds a replay for.
+//! With a bounded replay the rebuilt posteriors include only the observations in the replay: features of the others can no longer
+//! be computed, and coefficients of old features do not apply to new ones. So the policy forgets both rewards and certainty,
+//! which is the purpose of a bounded replay.
 //!
-//! Shortening long gradients is part of the method and not counted as an intervention of a guard. What is counted: an observation whose
-//! features overflow. It is left out of its posterior until the next round of training, which breaks down if they still do.
+//! Gradient clipping is part of the method and not counted as an intervention. An observation whose features overflow is: it is
+//! omitted from its posterior until the next round of training, which fails with a numerical error if they still overflow.
 
 mod config;
 #[cfg(test)]
@@ -48,21 +48,21 @@ pub(crate) struct NetHeads {
     heads: LinearHeads,
 }
 
-/// The same, with what it learns by.
+/// The decider and its training state.
 #[derive(Clone, Debug)]
 pub(crate) struct NeuralLinear {
     net_heads: NetHeads,
     trainer: Trainer,
-    /// Observations left out of the posteriors since the last round of training.
+    /// Observations omitted from the posteriors since the last round of training.
     n_left_out: u64,
-    /// Room for what is computed in learning; a copy makes its own.
+    /// Buffers for learning; a clone allocates its own.
     work: Cache<Work>,
 }
 
 #[derive(Debug, Default)]
 struct Work {
     net: NetWork,
-    /// The features of the observation that is taken in.
+    /// The features of the current observation.
     features: Vec<f64>,
 }
 
@@ -78,7 +78,7 @@ impl NeuralLinear {
         self.net_heads.heads.posterior(action)
     }
 
-    /// Makes the posteriors those of all observations that are kept, on the features of the net as it is.
+    /// Rebuilds the posteriors from all observations in the replay, with the features of the current net.
     fn rebuild(&mut self, replay: &Replay, work: &mut NetWork) -> Result<(), Breakdown> {
         let NetHeads { weights, heads } = &mut self.net_heads;
         let order = by_action(replay);
@@ -249,7 +249,7 @@ impl Learner for NeuralLinear {
                     }
                     blocks.finish();
                 }
-                // One of them overflows: only that one is left out.
+                // One of them overflows: only that one is omitted.
                 _ => chunk.iter().for_each(|outcome| self.observe(outcome)),
             }
         }

@@ -145,7 +145,7 @@ fn finds_the_better_action_where_it_is_not_linear() {
     assert!(n_right >= 170, "{n_right} of 200");
 }
 
-/// 20 000 rounds whose rewards jump to 1e6 and back: every lesson succeeds, nothing is left out, all decisions are made.
+/// 20 000 rounds whose rewards jump to 1e6 and back: every call succeeds, and no outcome is omitted.
 #[test]
 fn rewards_that_jump_do_no_harm() {
     let config = NeuralLinearConfig {
@@ -170,8 +170,8 @@ fn rewards_that_jump_do_no_harm() {
     assert!(policy.learner().net_heads.weights.parameters.iter().all(|parameter| parameter.abs() < farthest));
 }
 
-/// A context so large that its features overflow: the decision is refused by place, the lesson is left out and counted, and
-/// training breaks down by place and changes nothing. Once the replay has forgotten it, all is well again.
+/// A context so large that its features overflow: the decision fails with a named error, the outcome is omitted and counted, and
+/// training fails with a named error and changes nothing. Once the replay has dropped it, training succeeds again.
 #[test]
 fn features_that_overflow_are_named_and_counted() {
     let config = NeuralLinearConfig {

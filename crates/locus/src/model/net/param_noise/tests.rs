@@ -1,4 +1,4 @@
-//! The noise against its law, the divergence against its formula, and the scale against its target.
+//! The distribution of the noise, the divergence against its formula, and the scale against its target.
 
 use super::*;
 use crate::Outcome;
@@ -28,7 +28,7 @@ fn trained(config: &ParamNoiseConfig) -> (ParamNoise, Replay) {
     (model, replay)
 }
 
-/// 50·5 + 50 + 50·3 + 3 parameters, 40 times; the statistic exceeds the bound by chance once in 10 000 seeds.
+/// 50·5 + 50 + 50·3 + 3 parameters, 40 times; the statistic exceeds the bound for one seed in 10 000.
 #[test]
 fn every_parameter_gets_independent_gaussian_noise() {
     let (model, _) = trained(&ParamNoiseConfig { noise_std: 0.3, noise_factor: 1.0, ..Default::default() });
@@ -112,7 +112,7 @@ fn the_scale_adapts_to_its_target() {
     assert!((reached[0] / reached[1] - 1.0).abs() < 0.1, "{reached:?}");
 }
 
-/// Predictions that overflow only with noise on them end the round by name, and the noise is left as it was.
+/// Predictions that overflow only with noise fail with a named error, and the noise does not change.
 #[test]
 fn noise_that_overflows_is_a_breakdown() {
     let mut config = ParamNoiseConfig {

@@ -21,7 +21,7 @@ pub(crate) struct RewardNet {
     pub(crate) n_parameters: usize,
 }
 
-/// What the net computes on its way.
+/// Intermediate results of the net.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NetWork {
     pub(crate) batch: Minibatch,
@@ -47,7 +47,7 @@ impl NetWork {
     }
 }
 
-/// What becomes of the outputs of a hidden layer before the next layer reads them.
+/// A transformation of a hidden layer's outputs before the next layer, such as dropout.
 pub(crate) trait Units {
     /// Changes the outputs; what is 0 stays 0. **Samples.**
     fn pass(&self, outputs: &mut Panel, rng: &mut Rng);

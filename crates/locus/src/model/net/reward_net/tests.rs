@@ -1,4 +1,4 @@
-//! The loss against its formula and finite differences, predictions against the formula, and where numbers break down.
+//! The loss against its formula and finite differences, predictions against the formula, and the places of numerical errors.
 
 use super::*;
 use crate::model::training::minibatch::Minibatch;

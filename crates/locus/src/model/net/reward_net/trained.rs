@@ -1,4 +1,4 @@
-//! A reward net with what it has learned, and what trains it.
+//! A reward net with its parameters, and its training state.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Rng, Shape};
 
-/// A net and its parameters: all that a prediction needs.
+/// A net and its parameters: everything that a prediction needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Weights {
     pub(crate) net: RewardNet,
     pub(crate) parameters: Vec<f32>,
 }
 
-/// What trains a net: settings and optimizer.
+/// The training state of a net: settings and optimizer.
 #[derive(Clone, Debug)]
 pub(crate) struct Trainer {
     pub(crate) config: RewardNetConfig,
@@ -29,7 +29,7 @@ pub(crate) struct Trainer {
     anchor: Option<Anchor>,
 }
 
-/// Where a penalty draws the parameters to: `precision·‖θ − θ₀‖²/n` is added to the loss, n the number of observations, by weight.
+/// A penalty towards θ₀: `precision·‖θ − θ₀‖²/n` is added to the loss, with n the number of observations, by weight.
 #[derive(Clone, Debug)]
 struct Anchor {
     /// θ₀
@@ -75,7 +75,7 @@ impl Weights {
 }
 
 impl Trainer {
-    /// An untrained net, and what trains it. **Samples.**
+    /// An untrained net and its training state. **Samples.**
     pub(crate) fn new(config: &RewardNetConfig, shape: Shape, rng: &mut Rng) -> (Weights, Self) {
         let net = RewardNet::new(&config.hidden_layers, shape);
         let parameters = net.initialize(config.initial_weights, rng);
@@ -83,13 +83,13 @@ impl Trainer {
         (Weights { net, parameters }, Self { config: config.clone(), optimizer, anchor: None })
     }
 
-    /// The same, where the net is drawn back to the parameters that it has now as by a Gaussian prior of this precision.
+    /// Adds a Gaussian prior of this precision around the current parameters.
     pub(crate) fn anchored(mut self, weights: &Weights, precision: f64) -> Self {
         self.anchor = Some(Anchor { parameters: weights.parameters.as_slice().into(), precision });
         self
     }
 
-    /// A round of training on all observations that are kept, with what a model whose only net this is reports of it. **Samples.**
+    /// Runs a round of training on the replay, and returns the report of a model with this single net. **Samples.**
     pub(crate) fn fit(
         &mut self,
         weights: &mut Arc<Weights>,
@@ -104,7 +104,7 @@ impl Trainer {
         Ok(FitReport::new(self.config.minibatches, mean_loss))
     }
 
-    /// A round of training on all observations that are kept; the mean loss. **Samples.**
+    /// Runs a round of training on the replay, and returns the mean loss. **Samples.**
     pub(crate) fn train_on(
         &mut self,
         weights: &mut Weights,
@@ -118,9 +118,10 @@ impl Trainer {
         })
     }
 
-    /// A round of training on minibatches that `gather` draws from `n_observed` observations, by weight; the mean loss. **Samples.**
+    /// Runs a round of training on minibatches that `gather` draws from `n_observed` observations, by weight. Returns the mean
+    /// loss. **Samples.**
     ///
-    /// Shortening long gradients is part of the method, not an intervention of a guard.
+    /// Gradient clipping is part of the method, not an intervention.
     pub(crate) fn train(
         &mut self,
         weights: &mut Weights,

@@ -1,8 +1,8 @@
-//! BBB, "Bayes by Backprop": a net whose weights are independent Gaussians (Blundell et al., ICML 2015), as the benchmark has it.
+//! BBB, "Bayes by Backprop": a net whose weights are independent Gaussians (Blundell et al., ICML 2015), as in the benchmark.
 //!
-//! Uncertainty is global: it lies in the weights, which all contexts share. Their means and deviations are fitted to the posterior
-//! by stochastic gradients, and one draw of the weights makes one decision. [`model`] holds all of it; the layers are those
-//! of [`nn::BayesMlp`](crate::math::nn::BayesMlp).
+//! Uncertainty is global: it is in the weights, which all contexts share. Their means and standard deviations are fitted to the
+//! posterior by stochastic gradients, and one draw of the weights makes one decision. [`model`] has the implementation; the
+//! layers are those of [`nn::BayesMlp`](crate::math::nn::BayesMlp).
 
 pub(crate) mod config;
 pub(crate) mod model;

@@ -1,4 +1,4 @@
-//! The net, its loss, and how it is trained and asked.
+//! The net, its loss, its training and its decisions.
 //!
 //! With n observations so far, the loss of a minibatch is the bound on the negative log evidence, divided by n:
 //!
@@ -6,7 +6,7 @@
 //! mean over rows of −log N(r; y(x)[a], noise_std²)  +  KL(q ‖ p) / n
 //! ```
 //!
-//! y(x) are the outputs of a net drawn from q anew for every row; p is N(0, prior_gain ÷ inputs) for each weight.
+//! y(x) are the outputs of a net that is drawn from q for every row; p is N(0, prior_gain ÷ inputs) for each weight.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::{Switch, sizes};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-/// Logarithms of standard deviations are kept within these bounds, far beyond what training finds useful: a variance of e⁻⁴⁰ is
-/// nothing beside any mean, and one of e²⁰ can still be multiplied by squares of large features.
+/// Log standard deviations are clamped to these bounds, far outside the useful range: a variance of e⁻⁴⁰ is negligible, and one
+/// of e²⁰ can still be multiplied by squares of large features.
 pub(crate) const LOG_STD_BOUNDS: (f32, f32) = (-20.0, 10.0);
 
-/// What the net is, and how it is trained.
+/// The net and its training settings.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     pub(super) config: BbbConfig,
@@ -36,7 +36,7 @@ pub(super) struct Parts {
     pub(super) n_parameters: usize,
 }
 
-/// A minibatch and all that is computed from it.
+/// A minibatch and everything computed from it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     pub(super) batch: Minibatch<Contexts>,
@@ -105,7 +105,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Where the first number that is not finite arose on the way to a loss that is not.
+    /// Finds the first number that is not finite, if the loss is not.
     fn find_breakdown(&self, loss: f64, work: &Work) -> Breakdown {
         if let Some(found) = work.batch.inputs.find_non_finite() {
             let place = "the contexts of the minibatch".to_owned();
@@ -130,7 +130,7 @@ fn are_squares_finite(numbers: &[f32]) -> bool {
     rest.iter().sum::<f32>() == 0.0
 }
 
-/// Keeps numbers within bounds; how many were outside. A NaN is left for the check that follows.
+/// Clamps numbers to bounds; returns how many were outside. A later check finds NaNs.
 #[multiversion(targets = "simd")]
 pub(crate) fn hold(numbers: &mut [f32], low: f32, high: f32) -> u32 {
     let mut n_held = 0;
@@ -143,7 +143,7 @@ pub(crate) fn hold(numbers: &mut [f32], low: f32, high: f32) -> u32 {
     n_held
 }
 
-/// A net of Gaussian weights, as it decides.
+/// The decider: a net of Gaussian weights.
 #[derive(Clone, Debug)]
 pub(crate) struct GaussianNet {
     pub(super) parts: Arc<Parts>,
@@ -153,13 +153,13 @@ pub(crate) struct GaussianNet {
     scale: RewardScale,
 }
 
-/// The same, and how far it is trained.
+/// The decider and its training state.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbb {
     pub(super) net: GaussianNet,
     optimizer: Adam,
     scaling: RewardScaling,
-    /// Room for minibatches; a copy makes its own.
+    /// Buffers for training; a clone allocates its own.
     work: Cache<Work>,
 }
 
@@ -174,20 +174,20 @@ impl Bbb {
     }
 }
 
-/// What the model is trained on.
+/// The contexts that the model is trained on.
 fn scale(parts: &Parts, scaling: RewardScaling) -> RewardScale {
     scaling.scale(parts.config.reward_scaling == Switch::On)
 }
 
-/// Keeps log standard deviations within their bounds; how many were outside.
+/// Clamps log standard deviations to their bounds; returns how many were outside.
 fn apply_bounds(net: &BayesMlp, parameters: &mut [f32]) -> u64 {
     let (low, high) = LOG_STD_BOUNDS;
     net.layers().iter().map(|layer| u64::from(hold(&mut parameters[layer.log_stds()], low, high))).sum()
 }
 
 impl Decider for GaussianNet {
-    /// Draws each layer's sums rather than its weights, without the floor of training: for one context that has exactly the
-    /// distribution of a net drawn whole, and takes as many normals as there are units. Contexts are drawn for independently.
+    /// Draws each layer's sums rather than its weights, without the floor of training: for one context this has exactly the same
+    /// distribution, and needs only one normal per unit. Draws for different contexts are independent.
     fn draw(
         &self,
         contexts: &[&[f32]],

@@ -77,7 +77,7 @@ fn gradients_equal_finite_differences() {
     }
 }
 
-/// All that a policy learns after it was saved and loaded is, to the bit, what it would have learned: from contexts that are mostly
+/// A policy that was saved and loaded learns exactly what it would have learned: from contexts that are mostly
 /// alike, then others, then as before, so that a bounded replay changes how they are taken both before and after it was saved.
 #[test]
 fn a_policy_loaded_among_contexts_mostly_alike_learns_the_same_to_the_bit() {
@@ -206,8 +206,8 @@ fn play_a_jump(text: &str, seed: u64) -> ([usize; 3], [f64; 3]) {
     (last_counts, std::array::from_fn(|action| sums[action] / f64::from(counts[action])))
 }
 
-/// Rewards of order one become a million times larger: training goes on without a NaN, in either scale, and finds the best action. Scaled
-/// rewards need a replay that forgets those before the jump.
+/// Rewards of order one become a million times larger: training continues without a NaN, with or without scaling, and finds the
+/// best action. Scaled rewards need a replay that forgets those before the jump.
 #[test]
 fn rewards_that_jump_to_a_million_do_not_break_training() {
     for settings in ["reward_scaling=off", "reward_scaling=on,replay_capacity=500"] {
@@ -287,7 +287,7 @@ fn a_breakdown_says_in_which_layer_and_round() {
     }
 }
 
-/// No policy takes them in, so this is for a defect elsewhere: what is no number is never in common, and is named.
+/// No policy accepts NaN contexts, so this guards against defects elsewhere: a NaN is never part of the common row, and the error names it.
 #[test]
 fn contexts_that_are_no_numbers_are_named_among_zeros() {
     for bad in [f32::NAN, f32::INFINITY] {
@@ -341,7 +341,7 @@ fn no_decision_is_made_on_an_infinite_reward() {
     assert!(found.trim_start_matches('-').starts_with("inf"), "{error}");
 }
 
-/// 20 000 rounds whose rewards jump to a million and back: every lesson and every decision goes through.
+/// 20 000 rounds whose rewards jump to a million and back: every call succeeds.
 #[test]
 fn a_long_life_with_jumps_breaks_nothing() {
     for scaling in ["off", "on"] {

@@ -6,59 +6,61 @@ use crate::registry::settings::{AgentConfig, config};
 use crate::registry::values::{Capacity, Layers, LikelihoodScale};
 
 config! {
-    /// Settings of FBNN. Presets differ in the hidden layers alone. "Its program" is the one released with Sun et al. (ICLR 2019).
+    /// Settings of FBNN. Presets differ only in the hidden layers.
+    ///
+    /// "FBNN's program" is the one released with Sun et al. (ICLR 2019).
     pub struct FbnnConfig {
         /// Hidden layers of the net that maps the context to rewards
-        layers: Layers = Layers(vec![50]), Range::within(0.0, 9.0), "paper, the sizes it quotes";
-        /// Nets that are drawn for a minibatch, to tell from their functions how probable these are
-        samples: u32 = 50, Range::within(2.0, 1000.0), "our choice: half of its program's, for speed";
-        /// Random measurement points beside those of the minibatch, uniform over the box of its contexts made twice as wide
-        random_points: u32 = 10, Range::within(0.0, 1000.0), "its program";
-        /// Standard deviation of the noise that is put on functions, and on the process, where they are compared
-        injected_noise: f64 = 0.01, Range::within(1e-4, 1.0), "its program";
-        /// Part of the eigenvalues' sum that the estimator of scores keeps
-        eigen_mass: f64 = 0.99, Range::above(0.0, 1.0), "its program";
-        /// Which observations the likelihood counts against the divergence: those of the minibatch, or all
-        likelihood_scale: LikelihoodScale = LikelihoodScale::Minibatch, Range::ANY, "its program";
-        /// Standard deviation of the weights' means, and of the biases, at the start
-        initial_mean_std: f64 = 0.05, Range::within(0.0, 1e3), "its program";
-        /// Mean of the logarithms of the weights' standard deviations at the start
-        initial_log_std: f64 = -5.0, Range::within(-10.0, 2.0), "its program";
-        /// Standard deviation of the logarithms of the weights' standard deviations at the start
-        initial_log_std_spread: f64 = 0.05, Range::within(0.0, 1.0), "its program";
-        /// The standard deviation of the noise of rewards at the start, before its softplus, on the scale of all rewards seen
-        initial_noise: f64 = -3.0, Range::within(-20.0, 20.0), "its program";
+        layers: Layers = Layers(vec![50]), Range::within(0.0, 9.0), "paper: one of its reported sizes";
+        /// Nets drawn per minibatch, to estimate the score of the distribution of functions
+        samples: u32 = 50, Range::within(2.0, 1000.0), "our choice, for speed; FBNN's program: twice as many";
+        /// Random measurement points in addition to the minibatch, uniform over a box twice as wide as its contexts
+        random_points: u32 = 10, Range::within(0.0, 1000.0), "FBNN's program";
+        /// Standard deviation of the noise added to functions and to the process for their comparison
+        injected_noise: f64 = 0.01, Range::within(1e-4, 1.0), "FBNN's program";
+        /// Share of the eigenvalues' sum that the score estimator keeps
+        eigen_mass: f64 = 0.99, Range::above(0.0, 1.0), "FBNN's program";
+        /// Weight of the likelihood against the divergence: that of the minibatch, or of all observations
+        likelihood_scale: LikelihoodScale = LikelihoodScale::Minibatch, Range::ANY, "FBNN's program";
+        /// Initial standard deviation of the weights' means and of the biases
+        initial_mean_std: f64 = 0.05, Range::within(0.0, 1e3), "FBNN's program";
+        /// Initial log standard deviations of the weights: mean
+        initial_log_std: f64 = -5.0, Range::within(-10.0, 2.0), "FBNN's program";
+        /// Initial log standard deviations of the weights: spread
+        initial_log_std_spread: f64 = 0.05, Range::within(0.0, 1.0), "FBNN's program";
+        /// Initial noise standard deviation of the standardized rewards, before the softplus
+        initial_noise: f64 = -3.0, Range::within(-20.0, 20.0), "FBNN's program";
         /// Learning rate of Adam for the net
-        learning_rate: f64 = 1e-3, Range::above(0.0, 10.0), "its program";
-        /// Each number of a gradient is cut off here
-        max_gradient: f64 = 5.0, Range::above(0.0, 1e6), "its program";
-        /// N, observations of a minibatch, all different
-        batch_size: u32 = 256, Range::within(2.0, 1e4), "our choice: half of its program's, for speed";
-        /// Observations from one round of training to the next
-        train_every: u32 = 50, Range::within(1.0, 1e6), "its program";
-        /// Minibatches of a round of training
-        minibatches: u32 = 100, Range::within(1.0, 1e6), "its program";
-        /// Numbers of the vector that stands for an action in the prior's kernel
-        prior_task_dim: u32 = 5, Range::within(1.0, 100.0), "its program";
-        /// The variance of the prior's noise at the start, before its softplus
-        prior_noise: f64 = 0.0, Range::within(-20.0, 20.0), "its program";
-        /// The amplitude of the prior's Matérn kernel at the start, before its softplus
-        prior_amplitude: f64 = 1.0, Range::within(-20.0, 20.0), "its program";
-        /// The amplitude of the prior's linear kernel at the start, before its softplus
-        prior_linear_amplitude: f64 = 1.0, Range::within(-20.0, 20.0), "its program";
-        /// Every length scale of the prior at the start, before its softplus, in units of √features times their spread
-        prior_length: f64 = 0.0, Range::within(-5.0, 5.0), "its program, but for the units, which are ours";
-        /// Standard deviation of the numbers of actions' vectors at the start
-        prior_task_std: f64 = 1.0, Range::within(0.0, 100.0), "its program";
+        learning_rate: f64 = 1e-3, Range::above(0.0, 10.0), "FBNN's program";
+        /// Every entry of a gradient is clipped to this magnitude
+        max_gradient: f64 = 5.0, Range::above(0.0, 1e6), "FBNN's program";
+        /// N, distinct observations per minibatch
+        batch_size: u32 = 256, Range::within(2.0, 1e4), "our choice, for speed; FBNN's program: twice as many";
+        /// Observations between rounds of training
+        train_every: u32 = 50, Range::within(1.0, 1e6), "FBNN's program";
+        /// Minibatches per round of training
+        minibatches: u32 = 100, Range::within(1.0, 1e6), "FBNN's program";
+        /// Dimension of an action's embedding in the prior's kernel
+        prior_task_dim: u32 = 5, Range::within(1.0, 100.0), "FBNN's program";
+        /// Initial noise variance of the prior, before the softplus
+        prior_noise: f64 = 0.0, Range::within(-20.0, 20.0), "FBNN's program";
+        /// Initial amplitude of the prior's Matérn kernel, before the softplus
+        prior_amplitude: f64 = 1.0, Range::within(-20.0, 20.0), "FBNN's program";
+        /// Initial amplitude of the prior's linear kernel, before the softplus
+        prior_linear_amplitude: f64 = 1.0, Range::within(-20.0, 20.0), "FBNN's program";
+        /// Initial value of every length scale of the prior, before the softplus, in units of √features times the spread of the features
+        prior_length: f64 = 0.0, Range::within(-5.0, 5.0), "FBNN's program, with our own unit";
+        /// Initial standard deviation of the actions' embeddings
+        prior_task_std: f64 = 1.0, Range::within(0.0, 100.0), "FBNN's program";
         /// Learning rate of Adam for the prior
-        prior_learning_rate: f64 = 0.02, Range::above(0.0, 1.0), "our choice: its program's 0.01, for fewer steps";
-        /// Observations, drawn anew for each step and all different, whose marginal likelihood a step of the prior climbs
-        prior_batch_size: u32 = 250, Range::within(2.0, 2000.0), "our choice: its program takes 1000, and time grows with the cube";
-        /// Steps of the prior in a round of training
-        prior_minibatches: u32 = 25, Range::within(1.0, 1e6), "our choice: a quarter of its program's";
-        /// How many of the last observations are trained on
-        replay_capacity: Capacity = Capacity(None), Range::ANY, "its program";
-        /// S, draws that the probabilities of a decision are shares of, where they are asked for or a floor is set
+        prior_learning_rate: f64 = 0.02, Range::above(0.0, 1.0), "our choice; FBNN's program: 0.01 with more steps";
+        /// Observations whose marginal likelihood a step of the prior increases, drawn without replacement for each step
+        prior_batch_size: u32 = 250, Range::within(2.0, 2000.0), "our choice, because time is cubic; FBNN's program: 1000";
+        /// Steps of the prior per round of training
+        prior_minibatches: u32 = 25, Range::within(1.0, 1e6), "our choice; FBNN's program: four times as many";
+        /// Replay capacity: how many of the last observations are trained on
+        replay_capacity: Capacity = Capacity(None), Range::ANY, "FBNN's program";
+        /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..agent: AgentConfig = AgentConfig::default();
     }

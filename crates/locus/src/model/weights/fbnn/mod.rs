@@ -1,9 +1,9 @@
 //! FBNN, a functional variational Bayesian neural network (Sun, Zhang, Shi and Grosse, ICLR 2019).
 //!
-//! As in BBB the weights of a net are independent Gaussians, but they are not held to a prior of weights: the functions that the net
-//! draws are held to a Gaussian process, the one of [`multitask_gp`](crate::model::gp), learned by its marginal likelihood. The two
-//! are compared at finitely many points, those of a minibatch and random ones. How the density of drawn functions changes there is
-//! not known in closed form; `stein` estimates it from the draws. `objective` is the rest of the loss, [`model`] the training.
+//! As in BBB the weights of a net are independent Gaussians, but the prior is over functions rather than weights: the Gaussian
+//! process of [`multitask_gp`](crate::model::gp), learned by its marginal likelihood. The distribution of the net's functions and
+//! the prior are compared at finitely many points, those of a minibatch and random ones. The score of the drawn functions is not
+//! known in closed form; `stein` estimates it from the draws. `objective` is the rest of the loss, [`model`] the training.
 
 pub(crate) mod config;
 pub(crate) mod model;
@@ -18,7 +18,7 @@ use model::Fbnn;
 use crate::registry::Definition;
 
 pub(crate) fn definition() -> Definition<FbnnConfig> {
-    let summary = "Thompson sampling with a net of independent Gaussian weights whose functions are fitted to a Gaussian process' posterior";
+    let summary = "Thompson sampling with a net of independent Gaussian weights and a Gaussian-process prior over functions";
     Definition::of::<Fbnn>("fbnn", summary).presets([
         ("1x50", FbnnConfig::default()),
         ("2x50", FbnnConfig::sized(&[50, 50])),

@@ -1,4 +1,4 @@
-//! How the net is trained and asked.
+//! Training and decisions of the net.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::{LikelihoodScale, sizes};
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
-/// A net of Gaussian weights, as it decides. Rewards are standardized by the mean and deviation of all seen, over all actions.
+/// The decider: a net of Gaussian weights. Rewards are standardized by the mean and standard deviation over all actions.
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionalNet {
     shape: Shape,
@@ -24,12 +24,12 @@ pub(crate) struct FunctionalNet {
     pub(super) parameters: Arc<Vec<f32>>,
     /// Those of the weights, computed from the parameters.
     variances: Arc<Vec<Vec<f32>>>,
-    /// The mean reward of every action that the prior has.
+    /// The prior's mean reward of every action.
     means: Arc<Vec<f64>>,
     scale: RewardScale,
 }
 
-/// The same, the process that its functions are held to, and how far both are trained.
+/// The decider, the prior over its functions, and the training state of both.
 #[derive(Clone, Debug)]
 pub(crate) struct Fbnn {
     config: FbnnConfig,
@@ -37,7 +37,7 @@ pub(crate) struct Fbnn {
     optimizer: Adam,
     prior: Prior,
     scaling: RewardScaling,
-    /// Room for training; a copy makes its own.
+    /// Buffers for training; a clone allocates its own.
     work: Cache<TrainingWork>,
 }
 
@@ -122,7 +122,7 @@ impl Fbnn {
         }
     }
 
-    /// A step of Adam along what is in `work`; how many log standard deviations were held within their bounds.
+    /// A step of Adam along the gradients in `work`; returns how many log standard deviations were clamped.
     fn step(&mut self, work: &mut Work) -> u64 {
         let limit = self.config.max_gradient as f32;
         hold(&mut work.gradients, -limit, limit);
@@ -140,8 +140,8 @@ fn net(config: &FbnnConfig, shape: Shape) -> Net {
 }
 
 impl Decider for FunctionalNet {
-    /// Draws each layer's sums rather than its weights, as BBB does: for one context that has exactly the distribution of a net
-    /// drawn whole. Contexts are drawn for independently.
+    /// Draws each layer's sums rather than its weights, as BBB does: for one context this has exactly the same distribution.
+    /// Draws for different contexts are independent.
     fn draw(
         &self,
         contexts: &[&[f32]],

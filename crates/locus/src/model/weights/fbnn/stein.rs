@@ -13,7 +13,7 @@
 
 use crate::math::matrix::{self, Eigen, Rows, Weights};
 
-/// Room to estimate scores.
+/// Buffers for estimating scores.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SteinWork {
     /// Draws less their mean, over the widths: [D, S]
@@ -34,7 +34,7 @@ pub(super) struct SteinWork {
     inverse: Vec<f64>,
 }
 
-/// Estimates the scores [D, S] at S draws of D numbers, `draws` [D, S]. False if the numbers broke down.
+/// Estimates the scores [D, S] at S draws of D numbers, `draws` [D, S]. Returns false on a numerical error.
 pub(super) fn estimate_scores(
     draws: &[f64],
     n_draws: usize,

@@ -155,7 +155,7 @@ fn what_is_not_linear_is_learned() {
     }
 }
 
-/// All that a policy learns after it was saved and loaded is, to the bit, what it would have learned.
+/// A policy that was saved and loaded learns exactly what it would have learned.
 #[test]
 fn a_loaded_policy_learns_the_same_to_the_bit() {
     let spec: PolicySpec =
@@ -172,7 +172,7 @@ fn a_loaded_policy_learns_the_same_to_the_bit() {
     }
 }
 
-/// The squares of such features are beyond what a single number holds; the policy goes on with what it had.
+/// The squares of such features are beyond what a single number holds; the policy continues with its earlier model.
 #[test]
 fn a_breakdown_says_where_and_in_which_round() {
     let spec: PolicySpec =

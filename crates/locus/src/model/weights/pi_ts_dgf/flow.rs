@@ -1,4 +1,4 @@
-//! How particles move, whatever they are particles of.
+//! The movement of particles, independent of what they represent.
 //!
 //! For M particles θᵢ and the gradients gᵢ of a log density there,
 //!
@@ -15,9 +15,9 @@
 //! stein        forceᵢ = Σⱼ ∇_θⱼ k(θⱼ, θᵢ) = Σⱼ kᵢⱼ/h² · (θᵢ − θⱼ)
 //! ```
 //!
-//! θ' are the particles before the last step (at first: the same as θ), and h' is to d what h is to the distances within θ. Medians are over all
-//! M² numbers, so the zeros on the diagonal count. With a memory m > 0, |direction| in the step gives way to the root of a mean
-//! square that keeps m of its past.
+//! θ' are the particles before the last step (initially equal to θ), and h' is computed from d as h is from the distances within
+//! θ. Medians are over all M² numbers, so the zeros on the diagonal count. With a memory m > 0, |direction| in the step gives way
+//! to the root of a mean square that keeps m of its past.
 
 use multiversion::multiversion;
 
@@ -36,7 +36,7 @@ pub struct Flow {
     step_memory: f32,
 }
 
-/// Where the particles are and where they come from; every panel is [M, parameters], or empty where it is not needed.
+/// The current and previous positions of the particles; every panel is [M, parameters], or empty if it is not needed.
 #[derive(Clone, Debug)]
 pub struct Particles {
     /// θ
@@ -49,7 +49,7 @@ pub struct Particles {
     pub n_steps: u64,
 }
 
-/// Room for a step. The gradients are for the caller to fill in.
+/// Buffers for a step. The caller writes the gradients.
 #[derive(Clone, Debug, Default)]
 pub struct FlowWork {
     /// [M, parameters]
@@ -66,7 +66,7 @@ pub struct FlowWork {
 }
 
 impl Flow {
-    /// As these settings say.
+    /// The movement with these settings.
     pub fn new(config: &PiTsDgfConfig) -> Self {
         Self {
             n_particles: config.particles as usize,
@@ -78,7 +78,7 @@ impl Flow {
         }
     }
 
-    /// Particles that begin at `current`, with what their steps need.
+    /// Particles that start at `current`, with the state of their steps.
     pub fn particles(&self, current: Panel) -> Particles {
         let previous = if self.has_previous() { current.clone() } else { Panel::default() };
         let squares = match self.has_squares() {
@@ -98,7 +98,7 @@ impl Flow {
         self.step_memory > 0.0
     }
 
-    /// Makes room for gradients and directions of so many parameters.
+    /// Allocates gradients and directions of `n_parameters` parameters.
     pub fn prepare(&self, n_parameters: usize, work: &mut FlowWork) {
         let m = self.n_particles;
         for panel in [&mut work.gradients, &mut work.directions] {
@@ -114,8 +114,8 @@ impl Flow {
         work.own.resize(m, 0.0);
     }
 
-    /// Moves all particles, given the gradients at each. How often a median of 0 had to be put up with: particles that have fallen together
-    /// have no distance to measure by, so each then keeps its own gradient, shares those of its equals, and feels no force.
+    /// Moves all particles, given the gradients at each. Returns how often a median distance was 0: particles at the same place
+    /// have no bandwidth, so each then uses the gradients of the particles at its place, and no force acts.
     pub(crate) fn step(&self, particles: &mut Particles, work: &mut FlowWork) -> Result<u64, Breakdown> {
         let mut interventions = self.find_weights(particles, work, Force::Stein)?;
         if self.has_previous() {
@@ -181,7 +181,7 @@ impl Flow {
         Ok(u64::from(is_collapsed))
     }
 
-    /// The last part of a step, what an optimizer is elsewhere: finishes the directions and moves the particles; whether all is finite.
+    /// The last part of a step: finishes the directions and moves the particles. Returns whether all numbers are finite.
     pub fn advance(&self, particles: &mut Particles, work: &mut FlowWork) -> bool {
         let memory = if particles.n_steps == 0 { 0.0 } else { self.step_memory };
         let mut is_finite = true;
@@ -205,7 +205,7 @@ impl Flow {
     }
 }
 
-/// Where a step became something else than a finite number, in the order in which things are computed.
+/// Finds where a step became non-finite, in the order of computation.
 fn find_breakdown(particles: &Particles, work: &FlowWork) -> Breakdown {
     let panels = [
         ("the gradient", &work.gradients),

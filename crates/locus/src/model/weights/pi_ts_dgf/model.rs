@@ -1,12 +1,12 @@
 //! Nets as particles: their log posterior, and decisions with one of them.
 //!
-//! The log posterior of a net θ given a minibatch of contexts x with actions a and rewards r is, but for a constant,
+//! The log posterior of a net θ given a minibatch of contexts x with actions a and rewards r is, up to a constant,
 //!
 //! ```text
 //! −½ · reward precision · scale · Σ (r − f_θ(x)[a])² − ½ · prior precision · |θ|²
 //! ```
 //!
-//! with a scale of 1, or of observations, by weight, over rows of the minibatch.
+//! where the scale is 1, or the number of observations, by weight, divided by the rows of the minibatch.
 
 use std::sync::Arc;
 
@@ -25,30 +25,30 @@ use crate::registry::save::{Decoder, Encoder};
 use crate::registry::values::LikelihoodScale;
 use crate::{Choice, Error, Request, Rng, Seed, Shape};
 
-/// The particles as they decide: nets, one of which is drawn for every decision.
+/// The decider: nets, one of which is drawn for every decision.
 #[derive(Clone, Debug)]
 pub(crate) struct Ensemble {
     pub(super) stack: Stack,
     pub(super) nets: Arc<Panel>,
 }
 
-/// The particles, and how they are moved.
+/// The particles and their training state.
 #[derive(Clone, Debug)]
 pub(crate) struct PiTsDgf {
     pub(super) ensemble: Ensemble,
     pub(super) flow: Flow,
-    /// Where they are is in `ensemble`, but for the time that they move.
+    /// Their positions are in `ensemble`, except while they move.
     pub(super) particles: Particles,
     reward_precision: f32,
     prior_precision: f32,
     likelihood_scale: LikelihoodScale,
     batch_size: usize,
     minibatches: u32,
-    /// Room for minibatches; a copy makes its own.
+    /// Buffers for training; a clone allocates its own.
     work: Cache<Work>,
 }
 
-/// A minibatch and all that is computed from it.
+/// A minibatch and everything computed from it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     pub(super) batch: Minibatch,
@@ -56,14 +56,14 @@ pub(super) struct Work {
     pub(super) flow: FlowWork,
 }
 
-/// Room for a decision.
+/// Buffers for a decision.
 #[derive(Debug, Default)]
 struct DecisionWork {
     hidden: Vec<f32>,
     outputs: Vec<f32>,
 }
 
-/// Room for a batch of decisions.
+/// Buffers for a batch of decisions.
 #[derive(Debug, Default)]
 struct BatchWork {
     batch: Minibatch,
@@ -88,17 +88,17 @@ impl PiTsDgf {
         model
     }
 
-    /// Begins a movement: the particles are no longer what decides.
+    /// Begins a movement: takes the particles from the decider.
     pub(super) fn set_out(&mut self) {
         self.particles.current = Arc::unwrap_or_clone(std::mem::take(&mut self.ensemble.nets));
     }
 
-    /// Ends a movement: the particles decide.
+    /// Ends a movement: returns the particles to the decider.
     pub(super) fn rest(&mut self) {
         self.ensemble.nets = Arc::new(std::mem::take(&mut self.particles.current));
     }
 
-    /// The gradients of every particle's log posterior, into `work.flow`; minus the log posteriors' mean.
+    /// Writes the gradients of every particle's log posterior to `work.flow`; returns the mean negative log posterior.
     pub(super) fn find_gradients(&self, n_observed: f64, work: &mut Work) -> f64 {
         let Work { batch, stack, flow } = work;
         let scale = match self.likelihood_scale {
@@ -130,7 +130,7 @@ impl PiTsDgf {
         0.5 * sum / self.ensemble.stack.n_nets as f64
     }
 
-    /// Where a loss that is not finite arose: every particle is asked again, row by row.
+    /// Finds where a loss that is not finite arose: evaluates every particle again, row by row.
     fn find_breakdown(&self, loss: f64, batch: &Minibatch) -> Breakdown {
         let Stack { n_nets, n_in, n_hidden, n_out } = self.ensemble.stack;
         let (mut context, mut hidden, mut outputs) = (vec![0.0; n_in], vec![0.0; n_hidden], vec![0.0; n_out]);
@@ -204,7 +204,7 @@ impl Decider for Ensemble {
         Ok(())
     }
 
-    /// The share of particles that each action is best for.
+    /// For each action, the share of particles that predict the highest reward for it.
     fn distribution(
         &self,
         request: Request<'_>,

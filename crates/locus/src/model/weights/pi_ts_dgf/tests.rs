@@ -264,7 +264,7 @@ fn check_gradients(n_rows: usize) {
 }
 
 /// A decision is made by one particle, and every particle makes as many: counts of 20 particles over 4000 rounds have a standard deviation of 14; five of
-/// them by chance once in 80 000 seeds.
+/// them occur once in 80 000 seeds.
 #[test]
 fn every_particle_decides_as_often() {
     let shape = Shape::new(2, 20);
@@ -280,7 +280,7 @@ fn every_particle_decides_as_often() {
     assert!(counts.values().all(|count| (count - 200).abs() < 70), "{counts:?}");
 }
 
-/// Rewards that jump from 1 to a million: every decision and every lesson goes through, with either preset.
+/// Rewards that jump from 1 to a million: every call succeeds, with either preset.
 #[test]
 fn rewards_that_jump_to_a_million_break_nothing() {
     for preset in ["authors", "stein"] {
@@ -299,7 +299,7 @@ fn rewards_that_jump_to_a_million_break_nothing() {
     }
 }
 
-/// All that a policy learns after it was saved and loaded is, to the bit, what it would have learned: the previous iterate and the memory of steps are
+/// A policy that was saved and loaded learns exactly what it would have learned: the previous iterate and the memory of steps are
 /// saved too. Actions alone would not tell, since they hardly ever depend on either.
 #[test]
 fn a_loaded_policy_learns_the_same_to_the_bit() {
@@ -347,7 +347,7 @@ fn defaults_are_the_authors() {
     assert_settings("pi-ts-dgf", expected);
 }
 
-/// 20 000 rounds whose rewards jump to a million and back: every lesson and every decision goes through.
+/// 20 000 rounds whose rewards jump to a million and back: every call succeeds.
 #[test]
 fn a_long_life_with_jumps_breaks_nothing() {
     for preset in ["authors", "stein"] {
@@ -365,7 +365,7 @@ fn a_long_life_with_jumps_breaks_nothing() {
     }
 }
 
-/// Breakdowns are named by particle and layer, in training and in decisions.
+/// Numerical errors name the particle and the layer, in training and in decisions.
 #[test]
 fn a_breakdown_says_in_which_particle_and_layer() {
     let shape = Shape::new(20, 2);
