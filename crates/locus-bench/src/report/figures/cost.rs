@@ -85,14 +85,12 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         }
         false => "each policy's own trials, since none is common to all".to_owned(),
     };
-    let (clock, other_work) = match scene.runtime.is_cpu_time {
-        true => ("CPU", ""),
-        false => ("wall-clock", ", which may have had other work"),
-    };
+    let clock = if scene.runtime.is_cpu_time { "CPU" } else { "wall-clock" };
     let caption = format!(
         "Down and to the left is better. Mean normalized regret over all problems, by {trials}, against the median {clock} seconds of a \
-         trial, averaged over all problems; policies without results on every problem are not shown, nor is Uniform (100 at almost no time). \
-         Seconds are of the machine below{other_work}."
+         trial, averaged over all problems. Policies without results on every problem are not shown, nor is Uniform (100 at almost no \
+         time). Seconds depend on the machine{}.",
+        if scene.runtime.is_cpu_time { "" } else { " and on what else ran on it" }
     );
     Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })
 }

@@ -59,7 +59,9 @@ fn table(pairs: &Pairs, id: &str) -> String {
         html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{}</button></th>", escaped(title)));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
-    for line in &pairs.lines {
+    let (shown, apart): (Vec<&PairedLine>, Vec<&PairedLine>) =
+        pairs.lines.iter().partition(|line| line.pairs.iter().any(Option::is_some));
+    for line in shown {
         html.push_str(&format!(
             "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code></th>",
             escaped(&line.policy)
@@ -71,7 +73,17 @@ fn table(pairs: &Pairs, id: &str) -> String {
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody></table>\n");
-    scrolling(&format!("Difference from {}", pairs.reference), &html) + &copies(id, texts)
+    let apart: Vec<String> =
+        apart.iter().map(|line| format!("<code>{}</code>", escaped(&line.policy))).collect();
+    let apart = match apart.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<p class=\"words\">No common trials with <code>{}</code>: {}.</p>\n",
+            escaped(&pairs.reference),
+            apart.join(", ")
+        ),
+    };
+    scrolling(&format!("Difference from {}", pairs.reference), &html) + &apart + &copies(id, texts)
 }
 
 fn overall_cell(PairedLine { pairs, overall, .. }: &PairedLine) -> String {
