@@ -16,6 +16,7 @@ use crate::summary::{Metric, Statistics, common_trials, mean, ranks, with_unifor
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The values of all trials, by policy and problem.
+#[derive(Clone)]
 pub(super) struct Values {
     /// (policy, problem) → trial → (its value, Uniform's).
     trials: HashMap<(String, String), BTreeMap<usize, (f64, f64)>>,
@@ -81,6 +82,16 @@ impl Values {
             }
         }
         Self { trials }
+    }
+
+    /// The same without all other trials of a problem than these.
+    pub(super) fn only(&self, trials: impl Fn(&str) -> Vec<usize>) -> Self {
+        let kept = |(key, values): (&(String, String), &BTreeMap<usize, (f64, f64)>)| {
+            let trials = trials(&key.1);
+            let values = values.iter().filter(|(trial, _)| trials.contains(trial));
+            (key.clone(), values.map(|(trial, value)| (*trial, *value)).collect())
+        };
+        Self { trials: self.trials.iter().map(kept).collect() }
     }
 
     pub(super) fn of(&self, policy: &str, problem: &str) -> Option<&BTreeMap<usize, (f64, f64)>> {

@@ -162,7 +162,7 @@ fn section(
     let raw = (!is_normalized).then(|| Values::not_normalized(&group.rows));
     let compared = raw.as_ref().unwrap_or(&values);
     let standing = Standing::new(compared, &policies, &problems, is_normalized);
-    let mut story = Story::new(&standing, compared, &group.rows);
+    let mut story = Story::new(&standing, &group.rows);
     let of_run = [unfinished(&group.folders), selection.words()].into_iter().flatten().collect::<Vec<_>>();
     if !of_run.is_empty() {
         story.paragraphs.push(of_run.join(" "));

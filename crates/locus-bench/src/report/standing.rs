@@ -1,7 +1,8 @@
 //! Who is ahead, by how much, and whether the difference is significant: the numbers of the story and of the headline table.
 //!
-//! Means are over the trials that all policies of a problem share. Where there is no such trial, each policy's own trials count, and
-//! two policies without common trials are compared as independent samples.
+//! Means and differences are over the trials that all policies of a problem share, so that a difference is that of two means shown.
+//! Where there is no such trial, each policy's own trials count, pairs are compared on the trials that both have, and two policies
+//! without common trials as independent samples.
 
 use super::compare::{Paired, Values, interval_of, overall};
 use crate::experiment::UNIFORM;
@@ -15,6 +16,8 @@ pub(super) struct Standing {
     pub(super) basis: Basis,
     /// Lowest mean first, policies without a mean over all problems last.
     pub(super) places: Vec<Place>,
+    /// The trials that count.
+    values: Values,
 }
 
 /// Which trials the means are of.
@@ -84,33 +87,27 @@ impl Difference {
 }
 
 impl Standing {
-    pub(super) fn new(
-        values: &Values,
-        policies: &[String],
-        problems: &[String],
-        is_normalized: bool,
-    ) -> Self {
-        let common: Vec<Vec<usize>> = problems
-            .iter()
-            .map(|problem| common_trials(policies.iter().filter_map(|policy| values.of(policy, problem))))
-            .collect();
-        let counts = || common.iter().map(Vec::len);
-        let basis = match (counts().min(), counts().max()) {
-            (Some(fewest @ 1..), Some(most)) => Basis::Common(fewest, most),
+    pub(super) fn new(all: &Values, policies: &[String], problems: &[String], is_normalized: bool) -> Self {
+        let common_of =
+            |problem: &str| common_trials(policies.iter().filter_map(|policy| all.of(policy, problem)));
+        let counts: Vec<usize> = problems.iter().map(|problem| common_of(problem).len()).collect();
+        let basis = match (counts.iter().min(), counts.iter().max()) {
+            (Some(&fewest @ 1..), Some(&most)) => Basis::Common(fewest, most),
             _ => Basis::Own,
         };
-        let cell = |policy: &str, place: usize| {
-            let trials = values.of(policy, &problems[place])?;
-            let is_counted = |trial: &usize| basis == Basis::Own || common[place].contains(trial);
-            let counted = trials.iter().filter(|(trial, _)| is_counted(trial));
-            let (own, uniform): (Vec<f64>, Vec<f64>) = counted.map(|(_, pair)| *pair).unzip();
+        let values = match basis {
+            Basis::Common(..) => all.only(common_of),
+            Basis::Own => all.clone(),
+        };
+        let cell = |policy: &str, problem: &str| {
+            let (own, uniform): (Vec<f64>, Vec<f64>) = values.of(policy, problem)?.values().copied().unzip();
             let uniform = Some(mean(&uniform)).filter(|mean| *mean > 0.0)?;
             Some(Statistics::of(&own)?.scaled(100.0 / uniform))
         };
         let can_average = is_normalized || problems.len() == 1;
         let place = |policy: &String| {
             let cells: Vec<Option<Statistics>> =
-                (0..problems.len()).map(|place| cell(policy, place)).collect();
+                problems.iter().map(|problem| cell(policy, problem)).collect();
             let complete: Option<Vec<Statistics>> = cells.iter().copied().collect();
             let complete = complete.filter(|cells| can_average && !cells.is_empty());
             let errors = complete.as_ref().and_then(|cells| cells.iter().map(Statistics::se).collect());
@@ -128,14 +125,14 @@ impl Standing {
         let mut places: Vec<Place> = policies.iter().map(place).collect();
         let key = |place: &Place| place.mean.unwrap_or(f64::INFINITY);
         places.sort_by(|one, other| key(one).total_cmp(&key(other)));
-        let mut standing = Self { problems: problems.to_vec(), is_normalized, basis, places };
-        let all: Vec<usize> = (0..problems.len()).collect();
+        let mut standing = Self { problems: problems.to_vec(), is_normalized, basis, places, values };
+        let everywhere: Vec<usize> = (0..problems.len()).collect();
         if let Some(leader) = standing.leader().map(|leader| leader.policy.clone()) {
             for place in 0..standing.places.len() {
                 let policy = &standing.places[place];
                 if policy.mean.is_some() && policy.policy != leader {
                     standing.places[place].difference =
-                        standing.difference(values, &policy.policy, &leader, &all);
+                        standing.difference(&policy.policy, &leader, &everywhere);
                 }
             }
         }
@@ -164,7 +161,7 @@ impl Standing {
     }
 
     /// The winner of every problem: compared with the leader, or with the second where it is the leader or there is none.
-    pub(super) fn winners<'a>(&'a self, values: &Values) -> Vec<Winner<'a>> {
+    pub(super) fn winners(&self) -> Vec<Winner<'_>> {
         let leader = self.leader().map(|leader| leader.policy.as_str());
         let winner = |problem: usize| {
             let ranked = self.ranked(problem);
@@ -172,8 +169,8 @@ impl Standing {
             let second = || ranked.get(1).map(|second| second.policy.as_str());
             let has_leader = |name: &&str| ranked.iter().any(|place| place.policy == *name);
             let other = leader.filter(|leader| *leader != first.policy).filter(has_leader).or_else(second);
-            let against = other
-                .and_then(|other| Some((other, self.difference(values, &first.policy, other, &[problem])?)));
+            let against =
+                other.and_then(|other| Some((other, self.difference(&first.policy, other, &[problem])?)));
             Some(Winner { problem: &self.problems[problem], policy: &first.policy, against })
         };
         (0..self.problems.len()).filter_map(winner).collect()
@@ -188,15 +185,11 @@ impl Standing {
     }
 
     /// The first minus the second over these problems: trial by trial where they share trials on each, else by their means.
-    fn difference(
-        &self,
-        values: &Values,
-        first: &str,
-        second: &str,
-        problems: &[usize],
-    ) -> Option<Difference> {
-        let pairs: Option<Vec<Paired>> =
-            problems.iter().map(|&problem| values.paired(first, second, &self.problems[problem])).collect();
+    fn difference(&self, first: &str, second: &str, problems: &[usize]) -> Option<Difference> {
+        let pairs: Option<Vec<Paired>> = problems
+            .iter()
+            .map(|&problem| self.values.paired(first, second, &self.problems[problem]))
+            .collect();
         if let Some(pairs) = pairs {
             let overall = overall(&pairs)?;
             let counts = || pairs.iter().map(|paired| paired.n);

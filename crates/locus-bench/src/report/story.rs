@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use super::compare::Values;
 use super::standing::{Basis, Difference, Place, Standing, Verdict, Winner};
 use crate::experiment::UNIFORM;
 use crate::paper;
@@ -19,10 +18,10 @@ pub(super) struct Story {
 }
 
 impl Story {
-    pub(super) fn new(standing: &Standing, values: &Values, rows: &[TrialRow]) -> Self {
+    pub(super) fn new(standing: &Standing, rows: &[TrialRow]) -> Self {
         let result = [winner(standing), paired_beside(standing)].into_iter().flatten();
         let result: Vec<String> = std::iter::once(compared(standing, rows)).chain(result).collect();
-        let others = [by_problem(standing, values), trial_numbers(standing, rows), caveats(standing, rows)];
+        let others = [by_problem(standing), trial_numbers(standing, rows), caveats(standing, rows)];
         let paragraphs = std::iter::once(result.join(" ")).chain(others.into_iter().flatten()).collect();
         Self { title: title(standing), paragraphs }
     }
@@ -120,10 +119,9 @@ fn winner(standing: &Standing) -> Option<String> {
         Verdict::Unknown => {
             format!("**{own} has the lowest {measure}**, {means}. {sure}")
         }
-        // Over all the trials that the two share, which may be more than all policies share.
+        // Their own trials may say the opposite of those that both have.
         Verdict::Higher => format!(
-            "**{own} has the lowest {measure}** over the trials that all policies share, {means}. But over all trials that \
-             these two share, {other} is lower. {sure}"
+            "**{own} has the lowest {measure}** over its own trials, {means}; but {other} is lower where both ran. {sure}"
         ),
     };
     let is_level = |place: &&Place| {
@@ -171,12 +169,12 @@ fn paired_beside(standing: &Standing) -> Option<String> {
 }
 
 /// Where the leader wins, and where others do.
-fn by_problem(standing: &Standing, values: &Values) -> Option<String> {
+fn by_problem(standing: &Standing) -> Option<String> {
     let n_problems = standing.problems.len();
     if n_problems < 2 || standing.rivals().count() < 2 {
         return None;
     }
-    let winners = standing.winners(values);
+    let winners = standing.winners();
     let Some(leader) = standing.leader() else {
         let items = winners.iter().map(|winner| won(winner, true));
         return Some(format!(

@@ -79,7 +79,8 @@
   check(skip.getBoundingClientRect().left >= 0 && skip.matches(":focus-visible"), "the skip link is not seen");
   const outlined = document.querySelector("thead button");
   outlined.focus();
-  check(parseFloat(getComputedStyle(outlined).outlineWidth) >= 2, "focus is not seen");
+  const { outlineStyle, outlineWidth } = getComputedStyle(outlined);
+  check(outlineStyle !== "none" && parseFloat(outlineWidth) >= 2, "focus is not seen");
   for (const link of document.querySelectorAll("a.file")) {
     const svg = await (await fetch(link.href)).text();
     check(svg.startsWith("<svg ") && svg.includes("prefers-color-scheme"), "a figure does not open alone");

@@ -11,7 +11,11 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let policies: Vec<usize> =
         (0..scene.policies.len()).filter(|&policy| scene.policies[policy] != UNIFORM).collect();
     let problems = scene.problems();
-    if policies.is_empty() || problems.is_empty() {
+    // Without Uniform nothing is normalized.
+    let has_any = |policy: &usize| {
+        problems.iter().any(|problem| !sample(scene, &scene.policies[*policy], problem).is_empty())
+    };
+    if !policies.iter().any(has_any) {
         return None;
     }
     let columns = problems.len().clamp(1, 4);

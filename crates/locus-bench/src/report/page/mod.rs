@@ -34,8 +34,10 @@ pub(super) fn render(sections: &[Section], warnings: &[String]) -> String {
             for section in sections {
                 page.one_of_many(section, warnings.len());
             }
-            let title =
-                format!("Contextual bandit benchmark: {n_folders} runs in {} comparisons", sections.len());
+            let title = match sections.len() {
+                n if n == n_folders => format!("Contextual bandit benchmark: {n} separate runs"),
+                n => format!("Contextual bandit benchmark: {n_folders} runs in {n} comparisons"),
+            };
             let intro = "<p>Runs are compared with each other if they have the same seed, number of steps and data, so that their \
                          policies saw the same rounds. The other runs follow separately.</p>\n";
             (title, intro.to_owned())
@@ -177,7 +179,7 @@ fn marked(text: &str) -> String {
             _ => "</strong>",
         };
         html.push_str(tag);
-        html.push_str(&escaped(part));
+        html.push_str(&escaped(part).replace(" %", "&nbsp;%"));
     }
     let mut parts = html.split('`');
     let mut out = parts.next().unwrap_or_default().to_owned();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::record::Measured;
+use crate::report::compare::Values;
 use crate::trial::TrialId;
 
 /// Trials of a policy, numbered from `first`.
@@ -40,7 +41,7 @@ fn told(rows: &[TrialRow]) -> Story {
         false => Values::not_normalized(rows),
     };
     let (policies, problems) = (names(|row| &row.id.policy), names(|row| &row.id.problem));
-    Story::new(&Standing::new(&values, &policies, &problems, is_normalized), &values, rows)
+    Story::new(&Standing::new(&values, &policies, &problems, is_normalized), rows)
 }
 
 #[track_caller]
@@ -167,6 +168,25 @@ fn one_trial_has_no_interval() {
         &[
             "**`a` has the lowest mean normalized regret**, 1.00 %, against 2.00 % for the runner-up, `b`.",
             "The paired difference over the 1 trial that both share is −1.00 points; a single trial has no confidence interval.",
+        ],
+    );
+}
+
+/// A difference is that of the two means beside it, even where the two share more trials than all do.
+#[test]
+fn means_and_difference_are_of_the_same_trials() {
+    let more = |value: f64| [value, value, value, value - 30.0];
+    let all = [
+        uniform("p", 4),
+        rows("p", "a", 0, &[40.0, 42.0, 41.0, 90.0]),
+        rows("p", "b", 0, &more(50.0)),
+        rows("p", "c", 0, &[60.0, 60.0, 60.0]),
+    ];
+    says(
+        &told(&all.concat()),
+        &[
+            "is 41.00 % (standard error 0.58), against 50.00 %",
+            "over the 3 trials that both share is −9.00 points",
         ],
     );
 }
