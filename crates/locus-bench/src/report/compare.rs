@@ -86,12 +86,12 @@ impl Values {
 
     /// The same without all other trials of a problem than these.
     pub(super) fn only(&self, trials: impl Fn(&str) -> Vec<usize>) -> Self {
-        let kept = |(key, values): (&(String, String), &BTreeMap<usize, (f64, f64)>)| {
-            let trials = trials(&key.1);
-            let values = values.iter().filter(|(trial, _)| trials.contains(trial));
-            (key.clone(), values.map(|(trial, value)| (*trial, *value)).collect())
-        };
-        Self { trials: self.trials.iter().map(kept).collect() }
+        let mut only = self.clone();
+        for ((_, problem), values) in &mut only.trials {
+            let trials = trials(problem);
+            values.retain(|trial, _| trials.contains(trial));
+        }
+        only
     }
 
     pub(super) fn of(&self, policy: &str, problem: &str) -> Option<&BTreeMap<usize, (f64, f64)>> {

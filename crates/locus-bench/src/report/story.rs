@@ -312,9 +312,10 @@ fn mean_in_words(standing: &Standing, place: &Place, label: &str) -> String {
     format!("{value}{unit}{}", error.unwrap_or_default())
 }
 
-/// `the 10 trials per problem that both share`.
+/// `the 10 trials per problem that all policies share`.
 fn shared(standing: &Standing, counts: (usize, usize)) -> String {
-    format!("the {} that both share", per_problem(standing, counts))
+    let who = if standing.basis == Basis::Own { "both" } else { "all policies" };
+    format!("the {} that {who} share", per_problem(standing, counts))
 }
 
 fn per_problem(standing: &Standing, counts: (usize, usize)) -> String {

@@ -101,9 +101,9 @@ impl Page {
         };
         self.part(section, "result", "Mean regret", headline::render(section) + &note);
         self.part(section, "paired", "Pairwise comparison", comparison::render(section, find("ranks"), sub));
-        let mut details = String::new();
+        let (mut details, mut said) = (String::new(), String::new());
         for shown in section.tables.iter().filter(|shown| shown.table.metric.is_normalized()) {
-            details.push_str(&tables::render(shown, &section.prefix, sub));
+            details.push_str(&tables::render(shown, &section.prefix, sub, &mut said));
         }
         if let Some(boxes) = find("boxes").filter(|boxes| headline.is_some_and(|drawn| drawn.id != boxes.id))
         {
@@ -112,7 +112,7 @@ impl Page {
         self.part(section, "details", "Regret in detail", details);
         let mut cost = String::new();
         for shown in section.tables.iter().filter(|shown| !shown.table.metric.is_normalized()) {
-            cost.push_str(&tables::render(shown, &section.prefix, sub));
+            cost.push_str(&tables::render(shown, &section.prefix, sub, &mut said));
         }
         cost.push_str(&find("cost").map(|drawn| below(drawn, sub)).unwrap_or_default());
         self.part(section, "cost", "Compute time", cost);

@@ -7,8 +7,8 @@ use crate::report::ShownTable;
 use crate::report::svg::escaped;
 use crate::summary::{Cell, Format, Metric, PolicyLine, Table, number, optional, range, signed};
 
-/// A table under its heading, its words, and the same in formats to copy.
-pub(super) fn render(shown: &ShownTable, prefix: &str, level: usize) -> String {
+/// A table under its heading, the same in formats to copy, and its words unless they stand in `said` already.
+pub(super) fn render(shown: &ShownTable, prefix: &str, level: usize, said: &mut String) -> String {
     let table = &shown.table;
     let id = format!("{prefix}table-{}", shown.id);
     let title = escaped(&shown.title);
@@ -37,12 +37,16 @@ pub(super) fn render(shown: &ShownTable, prefix: &str, level: usize) -> String {
     html.push_str("</tbody></table>\n");
     let copied = [Format::Markdown, Format::Csv, Format::Latex].map(|format| table.render(format));
     let mut html = format!(
-        "<h{level} id=\"{prefix}{}\">{title}</h{level}>\n{}{}<p class=\"words\">{}</p>\n",
+        "<h{level} id=\"{prefix}{}\">{title}</h{level}>\n{}{}",
         shown.id,
         scrolling(&shown.title, &html),
-        copies(&id, copied),
-        escaped(&rest.join(" "))
+        copies(&id, copied)
     );
+    let rest = rest.join(" ");
+    if *said != rest {
+        html.push_str(&format!("<p class=\"words\">{}</p>\n", escaped(&rest)));
+        *said = rest;
+    }
     if !table.notes.is_empty() {
         let notes: String = table.notes.iter().map(|note| format!("<li>{}</li>", escaped(note))).collect();
         html.push_str(&format!("<ul class=\"words\">{notes}</ul>\n"));

@@ -66,7 +66,7 @@ fn a_winner_has_a_paired_interval_without_zero() {
         &[
             "2 policies ran on `wheel` beside the uniform baseline: 4 trials of 500 steps, random seed 7.",
             "**`a` wins**: its mean normalized regret is 40.00 % (standard error 0.00), against 50.00 % (0.82) for the runner-up, `b`.",
-            "The paired difference over the 4 trials that both share is −10.00 points (95 % confidence interval −12.60 to −7.40).",
+            "The paired difference over the 4 trials that all policies share is −10.00 points (95 % confidence interval −12.60 to −7.40).",
         ],
     );
     assert_eq!(story.paragraphs.len(), 1, "{:?}", story.paragraphs);
@@ -167,7 +167,7 @@ fn one_trial_has_no_interval() {
         &story,
         &[
             "**`a` has the lowest mean normalized regret**, 1.00 %, against 2.00 % for the runner-up, `b`.",
-            "The paired difference over the 1 trial that both share is −1.00 points; a single trial has no confidence interval.",
+            "The paired difference over the 1 trial that all policies share is −1.00 points; a single trial has no confidence interval.",
         ],
     );
 }
@@ -186,7 +186,7 @@ fn means_and_difference_are_of_the_same_trials() {
         &told(&all.concat()),
         &[
             "is 41.00 % (standard error 0.58), against 50.00 %",
-            "over the 3 trials that both share is −9.00 points",
+            "over the 3 trials that all policies share is −9.00 points",
         ],
     );
 }

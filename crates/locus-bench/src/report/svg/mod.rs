@@ -24,7 +24,7 @@ pub(crate) use text::text_width;
 /// The color of text and axes.
 pub(crate) const INK: &str = "#222222";
 /// The color of what stands back: grids, secondary text.
-pub(crate) const FAINT: &str = "#6b6b6b";
+pub(crate) const FAINT: &str = "#767676";
 /// The color of lines that guide the eye.
 pub(crate) const GRID: &str = "#e3e3e3";
 /// The background.
