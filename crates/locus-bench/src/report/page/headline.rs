@@ -122,7 +122,9 @@ fn caption(standing: &Standing) -> String {
         true => " *: no common trials on every problem, so this is the difference of two independent means.",
         false => "",
     };
-    format!(
-        "{measure}{trials}{difference}{unpaired} Highlighted: the lowest of a column, the baseline not counted."
-    )
+    let baseline = match standing.places.iter().any(|place| place.policy == UNIFORM) {
+        true => ", the baseline not counted",
+        false => "",
+    };
+    format!("{measure}{trials}{difference}{unpaired} Highlighted: the lowest of a column{baseline}.")
 }

@@ -137,7 +137,7 @@ impl Page {
             return;
         }
         let items: String =
-            warnings.iter().map(|warning| format!("<li>{}</li>\n", escaped(warning))).collect();
+            warnings.iter().map(|warning| format!("<li>{}</li>\n", marked(warning))).collect();
         let title = "Missing or unreadable records";
         self.contents.push_str(&format!("<a href=\"#warnings\">{title}</a>\n"));
         self.body.push_str(&format!(
