@@ -54,7 +54,9 @@ pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -
     // A user who interrupts does not want to wait.
     let written = match outcome.interrupted {
         true => None,
-        false => Some(write_report(std::slice::from_ref(&experiment.out), None, &Selection::default())),
+        false => {
+            Some(write_report(std::slice::from_ref(&experiment.out), None, &Selection::default(), registry))
+        }
     };
     for warning in written.iter().flatten().flat_map(|written| &written.warnings) {
         tell(&format!("warning: {warning}"));

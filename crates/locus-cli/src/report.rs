@@ -13,7 +13,7 @@ use crate::words::count;
 /// Writes the report and says where it is. What could not be read is no failure: the page says it too.
 pub(crate) fn run(args: &ReportArgs, registry: &Registry) -> Result<u8> {
     let selection = bench::selection(&args.selection, registry)?;
-    let written = match write_report(&args.outs, args.output.as_deref(), &selection) {
+    let written = match write_report(&args.outs, args.output.as_deref(), &selection, registry) {
         Ok(written) => written,
         // Nothing was wrong with the command.
         Err(error) if error.is_io() => {

@@ -233,7 +233,7 @@ fn pictures_have_a_panel_for_each_policy_and_action_and_labels_apart() {
             let svg = fs::read_to_string(&path).unwrap();
             labels_stay_apart(&svg, &path);
             assert_eq!(svg.matches("shape-rendering").count(), n_panels + 1, "{path:?}: panels and a bar");
-            assert!(svg.contains("<desc>Histograms over the steps"), "{path:?}");
+            assert!(svg.contains("-desc\">Histograms over the steps"), "{path:?}");
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::summary::{Metric, Statistics, common_trials, mean, ranks, with_unifor
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The values of all trials, by policy and problem.
+#[derive(Clone)]
 pub(super) struct Values {
     /// (policy, problem) → trial → (its value, Uniform's).
     trials: HashMap<(String, String), BTreeMap<usize, (f64, f64)>>,
@@ -71,6 +72,28 @@ impl Values {
         Self { trials: trials.collect() }
     }
 
+    /// The regrets themselves, for rows without Uniform: in percent of 100.
+    pub(super) fn not_normalized(rows: &[TrialRow]) -> Self {
+        let mut trials = HashMap::<(String, String), BTreeMap<usize, (f64, f64)>>::new();
+        for row in rows {
+            if let Ok(measured) = &row.outcome {
+                let key = (row.id.policy.clone(), row.id.problem.clone());
+                trials.entry(key).or_default().insert(row.id.trial, (measured.cumulative_regret, 100.0));
+            }
+        }
+        Self { trials }
+    }
+
+    /// The same without all other trials of a problem than these.
+    pub(super) fn only(&self, trials: impl Fn(&str) -> Vec<usize>) -> Self {
+        let mut only = self.clone();
+        for ((_, problem), values) in &mut only.trials {
+            let trials = trials(problem);
+            values.retain(|trial, _| trials.contains(trial));
+        }
+        only
+    }
+
     pub(super) fn of(&self, policy: &str, problem: &str) -> Option<&BTreeMap<usize, (f64, f64)>> {
         self.trials.get(&(policy.to_owned(), problem.to_owned())).filter(|trials| !trials.is_empty())
     }
@@ -103,21 +126,22 @@ pub(super) fn overall(paired: &[Paired]) -> Option<PairedOverall> {
         return None;
     }
     let difference = mean(&paired.iter().map(|paired| paired.difference.mean).collect::<Vec<_>>());
-    let squares: Option<Vec<f64>> =
-        paired.iter().map(|paired| Some((paired.difference.se()? / n_problems).powi(2))).collect();
-    let interval = squares.map(|squares| {
-        let sum: f64 = squares.iter().sum();
-        let parts =
-            squares.iter().zip(paired).map(|(square, paired)| square * square / (paired.n - 1) as f64);
-        let freedom = sum * sum / parts.sum::<f64>();
-        let half = match freedom.is_finite() {
-            true => t_quantile(0.5 + CONFIDENCE / 2.0, freedom) * sum.sqrt(),
-            // All differences were the same.
-            false => 0.0,
-        };
-        (difference - half, difference + half)
-    });
+    let parts = paired.iter().map(|paired| Some((paired.difference.se()? / n_problems, paired.n)));
+    let interval = parts.collect::<Option<Vec<_>>>().map(|parts| interval_of(difference, &parts));
     Some(PairedOverall { difference, interval })
+}
+
+/// Where a sum of independent means lies, each with its standard error and size (Welch and Satterthwaite's degrees of freedom).
+pub(super) fn interval_of(center: f64, parts: &[(f64, usize)]) -> (f64, f64) {
+    let sum: f64 = parts.iter().map(|(se, _)| se * se).sum();
+    let fourths = parts.iter().map(|(se, n)| se.powi(4) / (n - 1) as f64);
+    let freedom = sum * sum / fourths.sum::<f64>();
+    let half = match freedom.is_finite() {
+        true => t_quantile(0.5 + CONFIDENCE / 2.0, freedom) * sum.sqrt(),
+        // All values were the same.
+        false => 0.0,
+    };
+    (center - half, center + half)
 }
 
 /// The ranks of policies over problems, and which of them can be told apart.

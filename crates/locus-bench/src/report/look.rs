@@ -1,7 +1,7 @@
 //! What each policy looks like in all figures: color, dashes and marker, so that gray tells them apart too.
 
 use super::figures::cut;
-use super::svg::{Anchor, Canvas, Marker, Stroke, TextStyle, text_width};
+use super::svg::{Anchor, Canvas, Marker, SERIES, Stroke, TextStyle, text_width};
 use crate::experiment::UNIFORM;
 use crate::paper;
 
@@ -13,9 +13,8 @@ pub(super) struct Look {
     pub(super) marker: Marker,
 }
 
-/// Told apart by most color-blind eyes, and all dark enough on white (Okabe and Ito, with three more).
-const COLORS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b07c00", "#4aa3df", "#6a3d9a", "#111111"];
+/// The last color is Uniform's.
+const N_COLORS: usize = SERIES.len() - 1;
 const DASHES: [&str; 5] = ["", "7 3", "2 2.5", "9 3 2 3", "12 3 2 3 2 3"];
 
 impl Look {
@@ -32,7 +31,7 @@ pub(super) fn looks(policies: &[String]) -> Vec<Look> {
     let mut free = (1..paper::POLICIES.len()).rev().filter(is_absent).chain(paper::POLICIES.len()..);
     let look = |policy: &String| {
         if policy == UNIFORM {
-            return Look { color: "#8a8a8a", dashes: "1 3", marker: Marker::Circle };
+            return Look { color: SERIES[N_COLORS].0, dashes: "1 3", marker: Marker::Circle };
         }
         let own = paper::POLICIES.iter().position(|name| name == policy);
         let place = own.or_else(|| free.next()).expect("there is always one more");
@@ -40,7 +39,7 @@ pub(super) fn looks(policies: &[String]) -> Vec<Look> {
         // after 35 or 40 policies.
         let place = place - 1;
         Look {
-            color: COLORS[place % COLORS.len()],
+            color: SERIES[place % N_COLORS].0,
             dashes: DASHES[place % DASHES.len()],
             // Uniform has the first.
             marker: Marker::ALL[(place + 1) % Marker::ALL.len()],

@@ -1,15 +1,16 @@
-//! What runs left behind, as one page and its figures.
+//! The benchmark report: one page that tells who wins, by how much and how surely, and its figures.
 //!
-//! [`write_report`] reads what the runs wrote (`trials.csv`, `run.json`, `curves/`, `explore/`), asks who holds their lock, and
-//! nothing else: no policy, no problem, no clock. It may be called while a run goes on, since a row implies its curves. What cannot be
-//! read is said on the page and in the warnings; the rest is shown.
+//! [`write_report`] reads what the runs wrote (`trials.csv`, `run.json`, `curves/`, `explore/`) and asks who holds their lock. It runs no
+//! policy, loads no problem and reads no clock; of the registries it takes only the sentences that say what policies and problems are. It
+//! may be called during a run, since a row implies its curves. What cannot be read is listed at the end of the page and in the warnings.
 //!
 //! ```text
-//! collect ──► Group ──┬─► summary::Table ──────────┐
-//!                     ├─► compare (pairs, ranks) ──┼─► page ──► report.html
-//!                     └─► curves ──► figures ──────┴─► figures/*.svg
+//! collect ──► Group ──┬─► summary::Table ────────────────────┐
+//!                     ├─► compare ──► standing ──► story ────┼─► page ──► report.html
+//!                     └─► curves ──► figures ────────────────┴─► figures/*.svg
 //! ```
 
+mod about;
 mod collect;
 mod compare;
 mod curves;
@@ -18,10 +19,14 @@ mod figures;
 mod look;
 mod page;
 mod pairs;
+mod standing;
+mod story;
 pub(crate) mod svg;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use locus::Registry;
 
 use crate::Error;
 use crate::error::ErrorKind;
@@ -31,6 +36,7 @@ use crate::record::{CURVES_FOLDER, Selection, TrialRow, Worker, create_folder, r
 use crate::status::read_status;
 use crate::summary::{Metric, NO_UNIFORM, Table};
 
+use about::About;
 use collect::{Group, RunFolder, collect};
 pub use collect::{OF_FOLDER, compared_trials};
 use compare::Ranking;
@@ -41,6 +47,8 @@ pub(crate) use figures::cut;
 use figures::{Figure, Scene};
 use page::Embedded;
 pub use pairs::{Down, PairedLine, Pairs};
+use standing::Standing;
+use story::Story;
 
 /// The page, within OUT.
 pub const REPORT_FILE: &str = "report.html";
@@ -66,9 +74,12 @@ pub struct WrittenReport {
 
 /// Folders that are compared with each other, and all that is shown of them.
 struct Section {
-    name: String,
     /// Precedes ids where the page has several sections.
     prefix: String,
+    story: Story,
+    standing: Standing,
+    about_policies: Vec<About>,
+    about_problems: Vec<About>,
     folders: Vec<RunFolder>,
     policies: Vec<String>,
     problems: Vec<String>,
@@ -79,7 +90,6 @@ struct Section {
     figures: Vec<Figure>,
     explored: Vec<Embedded>,
     explored_words: Vec<String>,
-    progress: String,
 }
 
 /// A table and what it is called on the page.
@@ -92,11 +102,12 @@ struct ShownTable {
 /// Writes a report over the folders `outs`: the page and, beside it, the folder of figures.
 ///
 /// `output` is an `.html` file or a folder; without it the report goes into the folder that it is about. Nothing is shown but
-/// `selection`.
+/// `selection`. `registry` says what the policies are.
 pub fn write_report(
     outs: &[PathBuf],
     output: Option<&Path>,
     selection: &Selection,
+    registry: &Registry,
 ) -> Result<WrittenReport, Error> {
     let page = match (output, outs) {
         (Some(output), _) if output.extension().is_some_and(|extension| extension == "html") => {
@@ -115,7 +126,7 @@ pub fn write_report(
         .enumerate()
         .map(|(index, group)| {
             let prefix = if n_groups > 1 { format!("run-{}-", index + 1) } else { String::new() };
-            section(group, prefix, selection, &mut warnings)
+            section(group, prefix, selection, registry, &mut warnings)
         })
         .collect();
     let parent = page.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -126,12 +137,19 @@ pub fn write_report(
     Ok(WrittenReport { page, figures, warnings })
 }
 
-fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut Vec<String>) -> Section {
+fn section(
+    group: Group,
+    prefix: String,
+    selection: &Selection,
+    registry: &Registry,
+    warnings: &mut Vec<String>,
+) -> Section {
     let curves = Curves::read(&group);
     warnings.extend(curve_warnings(&group, &curves));
     let cumulative = Table::new(&group.rows, Metric::Cumulative);
     let runtime = Table::new(&group.rows, Metric::Runtime);
-    if !cumulative.lines.iter().any(|line| line.policy == UNIFORM) {
+    let is_normalized = group.rows.iter().any(|row| row.id.policy == UNIFORM && row.outcome.is_ok());
+    if !is_normalized {
         warnings.push(NO_UNIFORM.to_owned());
     }
     let values = Values::new(&group.rows, Metric::Cumulative);
@@ -141,27 +159,31 @@ fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut V
     let scene =
         Scene::new(&group, &curves, (&cumulative, &runtime), &values, ranking.as_ref(), prefix.clone());
     let figures = scene.figures();
-    let best = |line: &usize| cumulative.lines[*line].common_value.unwrap_or(f64::INFINITY);
-    let reference = (0..policies.len()).min_by(|one, other| best(one).total_cmp(&best(other))).unwrap_or(0);
+    let raw = (!is_normalized).then(|| Values::not_normalized(&group.rows));
+    let compared = raw.as_ref().unwrap_or(&values);
+    let standing = Standing::new(compared, &policies, &problems, is_normalized);
+    let mut story = Story::new(&standing, &group.rows);
+    let of_run = [unfinished(&group.folders), selection.words()].into_iter().flatten().collect::<Vec<_>>();
+    if !of_run.is_empty() {
+        story.paragraphs.push(of_run.join(" "));
+    }
+    let leader = standing.leader().and_then(|leader| policies.iter().position(|name| *name == leader.policy));
     // What was explored is not told by policy and problem, so a part leaves it out.
     let with_explored: &[RunFolder] = if selection.is_all() { &group.folders } else { &[] };
     let explored = with_explored.iter().flat_map(|folder| explored(&folder.out, warnings)).collect();
     let explored_words =
         with_explored.iter().filter_map(|folder| explored_words(&folder.out, warnings)).collect();
-    let names: Vec<&str> = group.folders.iter().map(|folder| folder.name.as_str()).collect();
     Section {
-        name: if selection.is_all() { names.join(", ") } else { format!("a part of {}", names.join(", ")) },
         prefix,
-        tables: tables(&group.rows, runtime),
-        progress: [Some(progress(&group)), unfinished(&group.folders), selection.words()]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
+        story,
+        standing,
+        about_policies: about::policies(&policies, registry),
+        about_problems: about::problems(&problems, &group.folders),
+        tables: tables(&group.rows, runtime, is_normalized),
         policies,
         problems,
         values,
-        reference,
+        reference: leader.unwrap_or(0),
         figures,
         explored,
         explored_words,
@@ -169,8 +191,8 @@ fn section(group: Group, prefix: String, selection: &Selection, warnings: &mut V
     }
 }
 
-/// Every table of the paper: regret of both kinds without the ablations, the ablations, seconds.
-fn tables(rows: &[TrialRow], runtime: Table) -> Vec<ShownTable> {
+/// Every table of the paper: regret of both kinds without the ablations, the ablations, seconds. Without Uniform only seconds.
+fn tables(rows: &[TrialRow], runtime: Table, is_normalized: bool) -> Vec<ShownTable> {
     let id_of = |row: &TrialRow| paper::base_id(&row.id.policy).to_owned();
     let main: Vec<TrialRow> = rows.iter().filter(|row| !id_of(row).ends_with("-ablation")).cloned().collect();
     let ablation: Vec<TrialRow> =
@@ -181,36 +203,18 @@ fn tables(rows: &[TrialRow], runtime: Table) -> Vec<ShownTable> {
     let mut tables = Vec::new();
     let mut show =
         |id: &str, title: String, table: Table| tables.push(ShownTable { id: id.to_owned(), title, table });
-    for metric in [Metric::Cumulative, Metric::Simple] {
+    let regrets: &[Metric] = if is_normalized { &[Metric::Cumulative, Metric::Simple] } else { &[] };
+    for &metric in regrets {
         show(metric.name(), metric.title().to_owned(), Table::new(main, metric));
     }
     if has_ablations {
-        for metric in [Metric::Cumulative, Metric::Simple] {
+        for &metric in regrets {
             let title = format!("Ablation: {}", metric.title().to_lowercase());
             show(&format!("ablation-{}", metric.name()), title, Table::new(&ablation, metric));
         }
     }
     show("runtime", Metric::Runtime.title().to_owned(), runtime);
     tables
-}
-
-/// How much of what was asked for is there.
-fn progress(group: &Group) -> String {
-    let n_failed = group.rows.iter().filter(|row| row.outcome.is_err()).count();
-    let steps = group.rows.first().map_or(0, |row| row.steps);
-    let mut counts: Vec<usize> = Vec::new();
-    let mut by_cell = std::collections::BTreeMap::<(&str, &str), usize>::new();
-    for row in group.rows.iter().filter(|row| row.outcome.is_ok()) {
-        *by_cell.entry((&row.id.policy, &row.id.problem)).or_default() += 1;
-    }
-    counts.extend(by_cell.values());
-    let range = match (counts.iter().min(), counts.iter().max()) {
-        (Some(fewest), Some(most)) if fewest == most => format!("{most}"),
-        (Some(fewest), Some(most)) => format!("{fewest} to {most}"),
-        _ => "no".to_owned(),
-    };
-    let failed = if n_failed > 0 { format!("; {n_failed} trials failed") } else { String::new() };
-    format!("{} trials of {steps} steps, {range} for each policy on each problem{failed}.", group.rows.len())
 }
 
 /// How much of what was asked for is missing, and whether somebody is at it.

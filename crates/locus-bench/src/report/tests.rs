@@ -76,7 +76,8 @@ fn visible(html: &str) -> String {
 fn numbers_on_the_page_are_those_of_the_summary() {
     let folder = tempfile::tempdir().unwrap();
     let out = run_in(folder.path(), "run");
-    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
+    let written =
+        write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard()).unwrap();
     assert_eq!(written.page, out.join("report.html"));
     let page = fs::read_to_string(&written.page).unwrap();
     let (rows, _) = crate::record::read_readable_trials(&out).unwrap();
@@ -136,7 +137,7 @@ fn numbers_on_the_page_are_those_of_the_summary() {
 fn every_figure_is_a_picture_whose_labels_stay_apart() {
     let folder = tempfile::tempdir().unwrap();
     let out = run_in(folder.path(), "run");
-    let written = write_report(&[out], None, &Selection::default()).unwrap();
+    let written = write_report(&[out], None, &Selection::default(), &Registry::standard()).unwrap();
     let names: Vec<String> =
         written.figures.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
     assert_eq!(names, ["regret", "boxes", "ranks", "cost", "actions"].map(|name| format!("{name}.svg")));
@@ -194,7 +195,8 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
     let (head, tail) = trials.split_once("wheel,lu-gauss,0").unwrap();
     fs::write(out.join("trials.csv"), format!("{head}wheel,oops\nwheel,lu-gauss,0{tail}mushroom,torn"))
         .unwrap();
-    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
+    let written =
+        write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard()).unwrap();
     let text = visible(&fs::read_to_string(&written.page).unwrap());
     for expected in [
         "line 14: found 2 fields, expected 13",
@@ -210,11 +212,12 @@ fn damaged_curves_and_rows_are_said_and_the_rest_is_shown() {
             "{expected}: {:?}",
             written.warnings
         );
-        assert!(text.contains(expected), "{expected}");
+        assert!(text.contains(&expected.replace('`', "")), "{expected}");
     }
     // All curves gone: tables and what needs no curve are still there, pictures of an earlier report are not.
     fs::remove_dir_all(out.join("curves")).unwrap();
-    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
+    let written =
+        write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard()).unwrap();
     assert!(!out.join("figures/regret.svg").exists() && out.join("figures/boxes.svg").exists());
     let about_curves: Vec<&String> =
         written.warnings.iter().filter(|warning| warning.contains("curves")).collect();
@@ -233,7 +236,8 @@ fn all_damaged_curves_are_named() {
         fs::remove_file(curve_paths(&out, &id("wheel", "lin-full-post", trial)).regret).unwrap();
         fs::remove_file(curve_paths(&out, &id("mushroom", "lin-full-post", trial)).regret).unwrap();
     }
-    let warnings = write_report(&[out], None, &Selection::default()).unwrap().warnings.join("\n");
+    let warnings =
+        write_report(&[out], None, &Selection::default(), &Registry::standard()).unwrap().warnings.join("\n");
     for problem in ["wheel", "mushroom"] {
         for trial in 0..6 {
             assert!(warnings.contains(&format!("lin-full-post on {problem}, trial {trial}")), "{warnings}");
@@ -246,7 +250,9 @@ fn what_is_damaged_of_an_exploration_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let out = run_in(folder.path(), "run");
     let warnings = || {
-        let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
+        let written =
+            write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard())
+                .unwrap();
         written.warnings.into_iter().filter(|warning| warning.contains("explore")).collect::<Vec<_>>()
     };
     assert_eq!(warnings(), [""; 0]);
@@ -271,11 +277,17 @@ fn without_uniform_one_sentence_says_so() {
     let others: Vec<&str> = trials.lines().filter(|line| !line.contains(",uniform,")).collect();
     let failed = format!("wheel,bbb,0,0,{STEPS},,,,,,,0.1.0,broke down\n");
     fs::write(out.join("trials.csv"), others.join("\n") + "\n" + &failed).unwrap();
-    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
+    let written =
+        write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard()).unwrap();
     assert!(written.warnings.contains(&NO_UNIFORM.to_owned()), "{:?}", written.warnings);
     let (rows, _) = crate::record::read_readable_trials(&out).unwrap();
     let notes = Table::new(&rows, Metric::Cumulative).notes;
     assert_eq!(notes[0], NO_UNIFORM);
+    // Regrets are compared as they are, problem by problem, and tables without a number are left out.
+    let page = fs::read_to_string(&written.page).unwrap();
+    assert!(page.contains("There is no uniform baseline") && page.contains("in the unit of the rewards"));
+    assert!(visible(&page).contains("Lowest mean regret by problem"));
+    assert!(!page.contains("table-cumulative") && page.contains("table-runtime"));
     assert!(notes.contains(&"bbb on wheel: 1 trial failed, not counted.".to_owned()), "{notes:?}");
     assert!(!notes.iter().any(|note| note.contains("left out")), "{notes:?}");
     assert!(!Table::new(&rows, Metric::Runtime).notes.contains(&NO_UNIFORM.to_owned()));
@@ -284,7 +296,9 @@ fn without_uniform_one_sentence_says_so() {
 #[test]
 fn folders_without_trials_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let message = |outs: &[PathBuf]| write_report(outs, None, &Selection::default()).unwrap_err().to_string();
+    let message = |outs: &[PathBuf]| {
+        write_report(outs, None, &Selection::default(), &Registry::standard()).unwrap_err().to_string()
+    };
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
     assert!(message(std::slice::from_ref(&empty)).contains("holds no trials.csv; expected a folder that"));
@@ -300,7 +314,8 @@ fn folders_without_trials_are_refused() {
     let out = run_in(folder.path(), "run");
     assert!(message(&[out.clone(), empty.clone()]).contains("of 2 folders needs a place of its own"));
     let place = folder.path().join("both");
-    let written = write_report(&[out, empty], Some(&place), &Selection::default()).unwrap();
+    let written =
+        write_report(&[out, empty], Some(&place), &Selection::default(), &Registry::standard()).unwrap();
     assert_eq!(written.page, place.join("report.html"));
     assert!(written.warnings.iter().any(|warning| warning.contains("expected the header")));
 }
@@ -312,7 +327,9 @@ fn a_run_of_a_newer_or_damaged_kind_is_shown_without_its_identity() {
     for (content, expected) in [("{\"format\":99}", "written in format 99"), ("{", "not the record of a run")]
     {
         fs::write(out.join("run.json"), content).unwrap();
-        let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
+        let written =
+            write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard())
+                .unwrap();
         assert!(written.warnings.iter().any(|warning| warning.contains(expected)), "{:?}", written.warnings);
     }
 }
@@ -359,14 +376,15 @@ fn folders_that_saw_the_same_rounds_are_compared_and_others_shown_apart() {
     assert_eq!((curves.n_expected, curves.unreadable.len()), (groups[0].rows.len(), 0));
     // Another seed saw other rounds.
     let page = folder.path().join("all.html");
-    let written = write_report(&[one, same, other], Some(&page), &Selection::default()).unwrap();
+    let written =
+        write_report(&[one, same, other], Some(&page), &Selection::default(), &Registry::standard()).unwrap();
     assert_eq!(written.page, page);
     let html = fs::read_to_string(&page).unwrap();
     for place in [
         "id=\"run-1-table-cumulative\"",
         "id=\"run-2-table-cumulative\"",
         "href=\"#run-2-identity\"",
-        "Report of 3 runs",
+        "Contextual bandit benchmark: 3 runs in 2 comparisons",
     ] {
         assert!(html.contains(place), "{place}");
     }
@@ -374,9 +392,52 @@ fn folders_that_saw_the_same_rounds_are_compared_and_others_shown_apart() {
     anchors_lead_somewhere(&html);
     // A report of less leaves no picture of more behind, and touches nothing else.
     fs::write(folder.path().join("figures/mine.svg"), "").unwrap();
-    write_report(&[folder.path().join("one")], Some(&page), &Selection::default()).unwrap();
+    write_report(&[folder.path().join("one")], Some(&page), &Selection::default(), &Registry::standard())
+        .unwrap();
     let left = |name: &str| folder.path().join("figures").join(name).exists();
     assert!(left("regret.svg") && left("mine.svg") && !left("run-1-regret.svg") && !left("run-2-regret.svg"));
+}
+
+/// A reader meets the story first, then what was compared, one figure and one table; what is missing comes last.
+#[test]
+fn the_page_reads_from_the_result_to_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = run_in(folder.path(), "run");
+    let order = |html: &str, parts: &[&str]| {
+        let places: Vec<usize> = parts.iter().map(|part| html.find(part).expect(part)).collect();
+        assert!(places.is_sorted(), "{parts:?}: {places:?}");
+    };
+    let page = || {
+        let written =
+            write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard());
+        fs::read_to_string(written.unwrap().page).unwrap()
+    };
+    let rest = [
+        "id=\"result\"",
+        "id=\"paired\"",
+        "id=\"details\"",
+        "id=\"cost\"",
+        "id=\"identity\"",
+        "id=\"warnings\"",
+    ];
+    let start = |title| {
+        [
+            "<h1>Contextual bandit benchmark: 4 policies on 3 problems</h1>",
+            "<p class=\"lead\">",
+            "id=\"about\"",
+            title,
+        ]
+    };
+    let html = page();
+    order(&html, &[&start("<h2>Cumulative regret over steps</h2>")[..], &rest[..]].concat());
+    assert!(html.contains("see the <a href=\"#warnings\">note at the end</a>"));
+    // The registry knows two of the policies and two of the problems.
+    assert!(html.contains("Thompson sampling via local uncertainty with a Gaussian latent variable."));
+    assert!(html.contains("/blob/HEAD/docs/paper.md\"><code>lu-gauss</code></a>"));
+    fs::remove_dir_all(out.join("curves")).unwrap();
+    let html = page();
+    order(&html, &[&start("<h2>Normalized cumulative regret of every trial</h2>")[..], &rest[..]].concat());
+    assert_eq!(html.matches("id=\"boxes-title\"").count(), 1, "the figure stands once");
 }
 
 #[track_caller]
@@ -410,13 +471,14 @@ fn pictures_of_explore_are_shown_by_name() {
     fs::write(out.join("explore/summary.txt"), "mean < 5\n").unwrap();
     fs::write(out.join("explore/3-bad.svg"), b"\xFF").unwrap();
     fs::write(out.join("explore/data.npz"), b"").unwrap();
-    let written = write_report(std::slice::from_ref(&out), None, &Selection::default()).unwrap();
+    let written =
+        write_report(std::slice::from_ref(&out), None, &Selection::default(), &Registry::standard()).unwrap();
     let html = fs::read_to_string(&written.page).unwrap();
     let one = html.find("alt=\"One mushroom (1-single.svg)\"").unwrap();
     let many = html.find("alt=\"All &amp; poisonous (2-many.svg)\"").unwrap();
     assert!(one < many && html.contains("href=\"#explore\""));
     assert!(html.contains("One mushroom (1-single.svg). Where &lt;b&gt; it ends</figcaption>"));
-    assert!(html.contains("<pre>mean &lt; 5\n</pre>"));
+    assert!(html.contains("<pre tabindex=\"0\">mean &lt; 5\n</pre>"));
     assert!(written.warnings.iter().any(|warning| warning.contains("3-bad.svg")), "{:?}", written.warnings);
     anchors_lead_somewhere(&html);
 }

@@ -37,7 +37,7 @@ impl Statistics {
     }
 
     /// The statistics of the sample with every number multiplied by `factor`, which is positive.
-    pub(super) fn scaled(self, factor: f64) -> Self {
+    pub(crate) fn scaled(self, factor: f64) -> Self {
         let (mean, median) = (self.mean * factor, self.median * factor);
         let quartiles = self.quartiles.map(|quartile| quartile * factor);
         Self { mean, sd: self.sd.map(|sd| sd * factor), median, quartiles, n: self.n }

@@ -101,7 +101,7 @@ fn the_trial_is_that_of_the_benchmark() {
     let many = page.find("contexts for which action").unwrap();
     assert!(single < page.rfind("(2-many.svg)").unwrap() && many > 0);
     assert!(page.contains("(1-single.svg). Histograms over the steps of one trial: "));
-    assert!(page.contains("<pre>wheel, trial 1 of seed 0, 100 steps"));
+    assert!(page.contains("<pre tabindex=\"0\">wheel, trial 1 of seed 0, 100 steps"));
 }
 
 #[test]

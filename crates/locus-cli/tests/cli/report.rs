@@ -1,6 +1,7 @@
 //! `locus report OUT…`, and the report at the end of a run.
 
 use std::fs;
+use std::path::Path;
 
 use crate::harness::Desk;
 
@@ -47,6 +48,32 @@ fn several_runs_are_compared_in_one_report() {
     );
     assert!(!page.contains("id=\"run-2-"), "both saw the same rounds");
     assert!(desk.path("both/figures/regret.svg").exists());
+}
+
+/// What README and docs/results.md say of the evidence; its folders hold neither curves nor run.json, and no trial is common to all.
+#[test]
+fn the_report_of_the_evidence_names_its_winner() {
+    let evidence = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence");
+    // A package holds no evidence.
+    if !evidence.is_dir() {
+        return;
+    }
+    let folder = |name: &str| evidence.join(name).display().to_string();
+    let policies = "bbb,neural-linear,lin-full-post,pi-ts-dgf,lu-gauss,lu-sivi,locus";
+    let (paper, ours) = (folder("paper"), folder("locus-final"));
+    let desk = Desk::new();
+    desk.locus(["report", &paper, &ours, "--policies", policies, "--output", "out"]).ok();
+    let page = desk.read("out/report.html");
+    let start = &page[page.find("<header>").unwrap()..page.find("</header>").unwrap()];
+    for part in [
+        "<h1>Contextual bandit benchmark: 7 policies on the paper&#39;s eight problems</h1>",
+        "<strong><code>locus</code> wins</strong>",
+        "no paired comparison is possible; the difference of their means is",
+        "<code>locus</code> ran trials 200–249",
+    ] {
+        assert!(start.contains(part), "{part} is not in {start}");
+    }
+    assert!(page.find("id=\"warnings\"").unwrap() > page.find("id=\"identity\"").unwrap());
 }
 
 /// A page over a part of what was asked for does not look like the end.

@@ -15,7 +15,8 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let (top, row) = (46.0, STRIP + 8.0);
     let title = "Shares of the actions over time";
     let height = top + row * scene.policies.len() as f64 + 66.0;
-    let mut canvas = scene.canvas("actions", height, title);
+    let description = "A strip for each policy and problem shows which share of the choices each action has over the steps.";
+    let mut canvas = scene.canvas("actions", height, title, description);
     let last_step = scene.curves.steps.last().copied().unwrap_or(1);
     for (column, problem) in problems.iter().enumerate() {
         let x = NAME_WIDTH + (width + 10.0) * column as f64;

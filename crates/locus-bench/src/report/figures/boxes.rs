@@ -11,7 +11,11 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let policies: Vec<usize> =
         (0..scene.policies.len()).filter(|&policy| scene.policies[policy] != UNIFORM).collect();
     let problems = scene.problems();
-    if policies.is_empty() || problems.is_empty() {
+    // Without Uniform nothing is normalized.
+    let has_any = |policy: &usize| {
+        problems.iter().any(|problem| !sample(scene, &scene.policies[*policy], problem).is_empty())
+    };
+    if !policies.iter().any(has_any) {
         return None;
     }
     let columns = problems.len().clamp(1, 4);
@@ -26,7 +30,9 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         row_gap: 66.0,
     };
     let title = "Normalized cumulative regret of every trial";
-    let mut canvas = scene.canvas("boxes", grid.bottom(problems.len()) + 44.0, title);
+    let description =
+        format!("A panel for each problem, a box for each of {} policies.{}", policies.len(), scene.lowest());
+    let mut canvas = scene.canvas("boxes", grid.bottom(problems.len()) + 44.0, title, &description);
     let names: Vec<String> =
         policies.iter().rev().map(|&policy| cut(&scene.labels[policy], 10.5, NAME_WIDTH - 10.0)).collect();
     for (index, problem) in problems.iter().enumerate() {
@@ -59,7 +65,7 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         panel.grid(&mut canvas);
         for (place, summary) in &boxes {
             let policy = policies[policies.len() - 1 - place];
-            panel.lying_box(&mut canvas, *place as f64, summary, 12.0, &pale(scene.looks[policy].color));
+            panel.lying_box(&mut canvas, *place as f64, summary, 12.0, scene.looks[policy].color);
         }
         panel.frame(&mut canvas);
     }
@@ -79,12 +85,4 @@ fn sample(scene: &Scene<'_>, policy: &str, problem: &str) -> Vec<f64> {
         return Vec::new();
     }
     trials.values().map(|(own, _)| 100.0 * own / uniform).collect()
-}
-
-/// The color mixed half with white, so that lines on it can be seen.
-fn pale(color: &str) -> String {
-    let channel =
-        |from: usize| color.get(from..from + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-    let mixed = |from: usize| channel(from).map_or(200, |value| (u16::from(value) / 2 + 128).min(255));
-    format!("#{:02x}{:02x}{:02x}", mixed(1), mixed(3), mixed(5))
 }

@@ -29,7 +29,16 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let (low, high) = range(points.iter().map(|point| point.2).collect());
     let margin = (0.15 * (high - low)).max(1.0);
     let title = "Regret against compute time";
-    let mut canvas = scene.canvas("cost", 400.0, title);
+    let name = |of: fn(&(usize, f64, f64)) -> f64| {
+        let lowest = points.iter().min_by(|one, other| of(one).total_cmp(&of(other)));
+        lowest.map_or("", |point| scene.policies[point.0].as_str())
+    };
+    let description = format!(
+        "The lowest regret is that of {}, the fastest policy is {}.",
+        name(|point| point.2),
+        name(|point| point.1)
+    );
+    let mut canvas = scene.canvas("cost", 400.0, title, &description);
     let panel = Panel {
         area: Area { x: 76.0, y: 20.0, width: WIDTH - 110.0, height: 325.0 },
         title: String::new(),
@@ -76,14 +85,12 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
         }
         false => "each policy's own trials, since none is common to all".to_owned(),
     };
-    let (clock, other_work) = match scene.runtime.is_cpu_time {
-        true => ("CPU", ""),
-        false => ("wall-clock", ", which may have had other work"),
-    };
+    let clock = if scene.runtime.is_cpu_time { "CPU" } else { "wall-clock" };
     let caption = format!(
         "Down and to the left is better. Mean normalized regret over all problems, by {trials}, against the median {clock} seconds of a \
-         trial, averaged over all problems; policies without results on every problem are not shown, nor is Uniform (100 at almost no time). \
-         Seconds are of the machine below{other_work}."
+         trial, averaged over all problems. Policies without results on every problem are not shown, nor is Uniform (100 at almost no \
+         time). Seconds depend on the machine{}.",
+        if scene.runtime.is_cpu_time { "" } else { " and on what else ran on it" }
     );
     Some(Figure { id: scene.id("cost"), title: title.to_owned(), caption, svg: canvas.finish() })
 }

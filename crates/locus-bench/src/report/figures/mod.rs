@@ -11,6 +11,7 @@ use super::compare::{Ranking, Values};
 use super::curves::Curves;
 use super::look::{Look, looks};
 use super::svg::{Area, Canvas};
+use crate::experiment::UNIFORM;
 use crate::summary::{PolicyLine, Table};
 
 /// How wide all figures are.
@@ -68,8 +69,23 @@ impl<'a> Scene<'a> {
         drawn.into_iter().flatten().collect()
     }
 
-    fn canvas(&self, name: &str, height: f64, title: &str) -> Canvas {
-        Canvas::new(&self.id(name), WIDTH, height, title)
+    /// An empty picture; `description` says what it shows to readers who do not see it.
+    fn canvas(&self, name: &str, height: f64, title: &str, description: &str) -> Canvas {
+        let mut canvas = Canvas::new(&self.id(name), WIDTH, height, title);
+        canvas.describe(description);
+        canvas
+    }
+
+    /// Who has the lowest mean on each problem, over its own trials.
+    fn lowest(&self) -> String {
+        let lowest = self.problems().iter().enumerate().filter_map(|(place, problem)| {
+            let rivals = self.cumulative.lines.iter().filter(|line| line.policy != UNIFORM);
+            let means = rivals.filter_map(|line| Some((line.cells[place].ours?.mean, &line.policy)));
+            let (_, policy) = means.min_by(|one, other| one.0.total_cmp(&other.0))?;
+            Some(format!("{policy} on {problem}"))
+        });
+        let lowest: Vec<String> = lowest.collect();
+        if lowest.is_empty() { String::new() } else { format!(" Lowest mean: {}.", lowest.join(", ")) }
     }
 
     fn id(&self, name: &str) -> String {

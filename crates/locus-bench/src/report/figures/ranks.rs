@@ -12,7 +12,9 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let first_label = axis_y + 26.0 + 9.0 * cliques.len() as f64;
     let height = first_label + 20.0 * n_left as f64 + 6.0;
     let title = "Mean ranks and their critical difference";
-    let mut canvas = scene.canvas("ranks", height, title);
+    let (best, rank) = &ranking.policies[0];
+    let description = format!("The best mean rank is {rank:.2} of {k}, that of {best}.");
+    let mut canvas = scene.canvas("ranks", height, title, &description);
     // Names stand left and right of the line, so it takes the middle.
     let (left, right) = (330.0, WIDTH - 330.0);
     let at = |rank: f64| left + (rank - 1.0) / (k as f64 - 1.0) * (right - left);

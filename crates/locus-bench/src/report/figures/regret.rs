@@ -14,7 +14,12 @@ pub(super) fn draw(scene: &Scene<'_>) -> Option<Figure> {
     let bottom = grid.bottom(problems.len()) + 52.0;
     let height = bottom + legend_height(&scene.labels, WIDTH - 96.0) + 8.0;
     let title = "Cumulative regret over steps";
-    let mut canvas = scene.canvas("regret", height, title);
+    let description = format!(
+        "A panel for each problem, a line for each of {} policies.{}",
+        scene.policies.len(),
+        scene.lowest()
+    );
+    let mut canvas = scene.canvas("regret", height, title, &description);
     let mut is_cut = false;
     for (index, problem) in problems.iter().enumerate() {
         let curves: Vec<(usize, Vec<Statistics>)> = (0..scene.policies.len())

@@ -1,6 +1,7 @@
 //! Policies against each other as HTML: one table for each policy that the others are compared with.
 
 use super::tables::copies;
+use super::{below, scrolling};
 use crate::report::Section;
 use crate::report::compare::{CONFIDENCE, Paired};
 use crate::report::figures::Figure;
@@ -8,12 +9,15 @@ use crate::report::pairs::{Down, PairedLine, Pairs};
 use crate::report::svg::escaped;
 use crate::summary::{Format, Metric, signed};
 
-pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
+pub(super) fn render(section: &Section, ranks: Option<&Figure>, level: usize) -> String {
     let policies = &section.policies;
-    if policies.len() < 2 {
+    let shown = section.reference;
+    let of = |reference: &str| {
+        Pairs::of(&section.values, Metric::Cumulative, reference, policies, &section.problems)
+    };
+    if !policies.iter().any(|policy| of(policy).has_any()) {
         return String::new();
     }
-    let shown = section.reference;
     let id = format!("{}paired-with", section.prefix);
     let mut html = format!(
         "<p class=\"pick\"><label for=\"{id}\">Compare with</label> <select id=\"{id}\" class=\"reference\">"
@@ -27,45 +31,37 @@ pub(super) fn render(section: &Section, ranks: Option<&Figure>) -> String {
         let hidden = if index == shown { "" } else { " hidden" };
         html.push_str(&format!(
             "<div id=\"{id}-{index}\"{hidden}>{}</div>\n",
-            table(section, reference, &format!("{id}-{index}"))
+            table(&of(reference), &format!("{id}-{index}"))
         ));
     }
     html.push_str(&format!(
         "<p class=\"words\">Normalized cumulative regret of the policy in the row minus that of the policy compared with, trial by \
-         trial: both saw the same contexts and rewards. Negative is better. Mean difference in percent of Uniform's mean \
-         (taken as fixed), its {:.0} % interval by Student's t over n common trials, and in how many of them the row wins. \
-         Framed: the interval excludes 0. Over all problems: the mean of the differences, problems treated as fixed. \
-         Intervals are not corrected for multiple comparisons.</p>\n",
+         trial: both saw the same contexts and rewards. Negative is better. Each cell has the mean difference in percent of \
+         Uniform's mean (taken as fixed), its {:.0} % confidence interval by Student's t over the common trials, and in how many \
+         of them the row wins. Framed: the interval excludes 0. Over all problems: the mean of the differences, problems treated \
+         as fixed. Intervals are not corrected for multiple comparisons.</p>\n",
         CONFIDENCE * 100.0
     ));
-    if let Some(ranks) = ranks {
-        html.push_str(&format!(
-            "<h3 id=\"{}figure-ranks\">{}</h3>\n{}",
-            section.prefix,
-            escaped(&ranks.title),
-            super::figure(ranks)
-        ));
-    }
+    html.push_str(&ranks.map(|ranks| below(ranks, level)).unwrap_or_default());
     html
 }
 
-fn table(section: &Section, reference: &str, id: &str) -> String {
-    let pairs =
-        Pairs::of(&section.values, Metric::Cumulative, reference, &section.policies, &section.problems);
+fn table(pairs: &Pairs, id: &str) -> String {
     let formats = [Format::Markdown, Format::Csv, Format::Latex];
     let texts = formats.map(|format| pairs.render(format, Down::Policies));
-    let mut html = copies(id, texts);
-    html.push_str(&format!(
-        "<div class=\"scroll against\"><table class=\"sortable\"><caption>against <code>{}</code></caption>\n<thead><tr>",
-        escaped(reference)
-    ));
+    let mut html = format!(
+        "<table class=\"sortable against\"><caption>Difference from <code>{}</code> in points: negative is better</caption>\n<thead><tr>",
+        escaped(&pairs.reference)
+    );
     let overall = pairs.has_overall().then_some("all problems");
-    let titles = ["policy"].into_iter().chain(overall).chain(section.problems.iter().map(String::as_str));
+    let titles = ["policy"].into_iter().chain(overall).chain(pairs.problems.iter().map(String::as_str));
     for title in titles {
         html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{}</button></th>", escaped(title)));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
-    for line in &pairs.lines {
+    let (shown, apart): (Vec<&PairedLine>, Vec<&PairedLine>) =
+        pairs.lines.iter().partition(|line| line.pairs.iter().any(Option::is_some));
+    for line in shown {
         html.push_str(&format!(
             "<tr><th scope=\"row\" data-sort=\"{0}\"><code>{0}</code></th>",
             escaped(&line.policy)
@@ -76,8 +72,18 @@ fn table(section: &Section, reference: &str, id: &str) -> String {
         line.pairs.iter().for_each(|paired| html.push_str(&cell(paired.as_ref())));
         html.push_str("</tr>\n");
     }
-    html.push_str("</tbody></table></div>");
-    html
+    html.push_str("</tbody></table>\n");
+    let apart: Vec<String> =
+        apart.iter().map(|line| format!("<code>{}</code>", escaped(&line.policy))).collect();
+    let apart = match apart.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<p class=\"words\">No common trials with <code>{}</code>: {}.</p>\n",
+            escaped(&pairs.reference),
+            apart.join(", ")
+        ),
+    };
+    scrolling(&format!("Difference from {}", pairs.reference), &html) + &apart + &copies(id, texts)
 }
 
 fn overall_cell(PairedLine { pairs, overall, .. }: &PairedLine) -> String {

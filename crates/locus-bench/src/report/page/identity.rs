@@ -2,27 +2,18 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::scrolling;
 use crate::record::{RunFile, Session, TrialRow};
 use crate::report::Section;
 use crate::report::collect::RunFolder;
 use crate::report::svg::escaped;
 use crate::summary::{interventions, seconds_in_words};
 
-/// The folders of a section, where a page has several.
-pub(super) fn others(section: &Section) -> String {
-    let folders: Vec<String> = section
-        .folders
-        .iter()
-        .map(|folder| format!("<code>{}</code>", escaped(&folder.out.display().to_string())))
-        .collect();
-    format!("<p>{}</p>\n", folders.join(", "))
+pub(super) fn render(section: &Section, level: usize) -> String {
+    section.folders.iter().map(|one| folder(one, level)).collect()
 }
 
-pub(super) fn render(section: &Section) -> String {
-    section.folders.iter().map(folder).collect()
-}
-
-fn folder(folder: &RunFolder) -> String {
+fn folder(folder: &RunFolder, level: usize) -> String {
     let mut facts: Vec<(&str, String)> = Vec::new();
     let first = &folder.rows[0];
     facts.push(("seed", first.seed.to_string()));
@@ -31,7 +22,7 @@ fn folder(folder: &RunFolder) -> String {
         facts.push(("propensities", "exact; actions are sampled from the reported probabilities".to_owned()));
     }
     facts.push(("trials", trials(&folder.rows)));
-    facts.push(("seconds of all trials", seconds_in_words(&folder.rows)));
+    facts.push(("seconds, all trials", seconds_in_words(&folder.rows)));
     let mut versions: Vec<&str> = folder.rows.iter().map(|row| row.version.as_str()).collect();
     versions.sort_unstable();
     versions.dedup();
@@ -40,11 +31,11 @@ fn folder(folder: &RunFolder) -> String {
         facts.push(("last trial recorded", format!("{written} (date of trials.csv)")));
     }
     let mut html = format!(
-        "<h3>{}</h3>\n<p><code>{}</code></p>\n",
+        "<h{level}>{}</h{level}>\n<p>Folder <code>{}</code></p>\n",
         escaped(&folder.name),
         escaped(&folder.out.display().to_string())
     );
-    html.push_str("<dl>\n");
+    html.push_str("<dl class=\"facts\">\n");
     for (name, value) in facts {
         html.push_str(&format!("<dt>{name}</dt><dd>{value}</dd>\n"));
     }
@@ -58,19 +49,19 @@ fn folder(folder: &RunFolder) -> String {
         html.push_str(&data(run));
         html.push_str(&settings(run));
     }
-    html.push_str(&guarded(&folder.rows));
-    html.push_str(&failures(&folder.rows));
+    html.push_str(&guarded(&folder.rows, level + 1));
+    html.push_str(&failures(&folder.rows, level + 1));
     html
 }
 
-fn guarded(rows: &[TrialRow]) -> String {
+fn guarded(rows: &[TrialRow], level: usize) -> String {
     let sentences = interventions(rows);
     if sentences.is_empty() {
         return String::new();
     }
     let items: String =
         sentences.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
-    format!("<h4>Interventions</h4>\n<ul>\n{items}</ul>\n")
+    format!("<h{level}>Numerical guards</h{level}>\n<ul>\n{items}</ul>\n")
 }
 
 fn trials(rows: &[TrialRow]) -> String {
@@ -123,8 +114,9 @@ fn command(words: &[String]) -> String {
 
 fn data(run: &RunFile) -> String {
     let mut html = String::from(
-        "<details open><summary>Problems and data</summary><div class=\"scroll\"><table><thead><tr><th>problem</th><th>features</th>\
-         <th>actions</th><th class=\"left\">files, SHA-256</th><th class=\"left\">rounds of trial 0, SHA-256</th></tr></thead>\n<tbody>\n",
+        "<table><caption>Problems and data</caption>\n<thead><tr><th scope=\"col\">problem</th><th scope=\"col\">features</th>\
+         <th scope=\"col\">actions</th><th scope=\"col\" class=\"left\">files, SHA-256</th>\
+         <th scope=\"col\" class=\"left\">rounds of trial 0, SHA-256</th></tr></thead>\n<tbody>\n",
     );
     for problem in &run.problems {
         let files: Vec<String> = problem
@@ -141,12 +133,13 @@ fn data(run: &RunFile) -> String {
             escaped(&problem.first_trial_sha256)
         ));
     }
-    html.push_str("</tbody></table></div></details>\n");
-    html
+    html.push_str("</tbody></table>\n");
+    scrolling("Problems and data", &html)
 }
 
 fn settings(run: &RunFile) -> String {
-    let mut html = String::from("<details open><summary>Settings of each policy</summary><dl>\n");
+    let mut html =
+        String::from("<details><summary>Every setting of each policy</summary><dl class=\"facts\">\n");
     for policy in &run.policies {
         // A place to break the line after each setting.
         let settings = escaped(&policy.settings).replace(',', ",<wbr>");
@@ -159,7 +152,7 @@ fn settings(run: &RunFile) -> String {
     html
 }
 
-fn failures(rows: &[TrialRow]) -> String {
+fn failures(rows: &[TrialRow], level: usize) -> String {
     /// More would hide what follows; `trials.csv` has them all.
     const SHOWN: usize = 50;
     let failed: Vec<(&TrialRow, &String)> =
@@ -167,7 +160,7 @@ fn failures(rows: &[TrialRow]) -> String {
     if failed.is_empty() {
         return String::new();
     }
-    let mut html = String::from("<h4>Failed trials</h4>\n<ul>\n");
+    let mut html = format!("<h{level}>Failed trials</h{level}>\n<ul>\n");
     for (row, error) in failed.iter().take(SHOWN) {
         html.push_str(&format!("<li>{}: {}</li>\n", escaped(&row.id.to_string()), escaped(error)));
     }

@@ -20,7 +20,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// Copying: the clipboard is not to be had everywhere from a file, so there is an older way too.
+// Copying: a page from a file may have no clipboard, so there is an older way too.
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     const source = document.getElementById(button.dataset.copy);
@@ -45,4 +45,10 @@ for (const select of document.querySelectorAll("select.reference")) {
   };
   select.addEventListener("change", show);
   show();
+}
+// Opening a figure alone: from the page itself, so that it works where the page was sent without its folder.
+for (const link of document.querySelectorAll("a.file")) {
+  const figure = link.closest("figure").querySelector("svg");
+  link.href = URL.createObjectURL(new Blob([figure.outerHTML], { type: "image/svg+xml" }));
+  link.target = "_blank";
 }

@@ -1,19 +1,27 @@
 //! Tables as HTML: what `summary` knows of each cell, to be sorted and copied.
 
+use super::scrolling;
 use crate::experiment::UNIFORM;
 use crate::paper;
+use crate::report::ShownTable;
 use crate::report::svg::escaped;
-use crate::report::{Section, ShownTable};
 use crate::summary::{Cell, Format, Metric, PolicyLine, Table, number, optional, range, signed};
 
-/// A table, its words, and the same in formats to copy.
-pub(super) fn render(shown: &ShownTable, prefix: &str) -> String {
+/// A table under its heading, the same in formats to copy, and its words unless they stand in `said` already.
+pub(super) fn render(shown: &ShownTable, prefix: &str, level: usize, said: &mut String) -> String {
     let table = &shown.table;
     let id = format!("{prefix}table-{}", shown.id);
-    let mut html = format!(
-        "{}<div class=\"scroll\"><table class=\"sortable\" id=\"{id}\">\n<thead><tr>",
-        copies(&id, [Format::Markdown, Format::Csv, Format::Latex].map(|format| table.render(format)))
-    );
+    let title = escaped(&shown.title);
+    let mut words = table.caption.clone();
+    words.push("The best of a column is framed.".to_owned());
+    if table.has_paper() && table.metric.is_normalized() {
+        words.push(
+            "Difference: ours minus the paper's, in units of its ±; bold where it is above 1.".to_owned(),
+        );
+    }
+    let (first, rest) = words.split_first().expect("a table says what it shows");
+    let mut html =
+        format!("<table class=\"sortable\" id=\"{id}\">\n<caption>{}</caption>\n<thead><tr>", escaped(first));
     let mut header = ["policy", "mean rank", "mean value"].map(str::to_owned).to_vec();
     header.extend(table.problems.iter().cloned());
     for title in header {
@@ -26,18 +34,32 @@ pub(super) fn render(shown: &ShownTable, prefix: &str) -> String {
     for line in &table.lines {
         html.push_str(&row(table, line));
     }
-    html.push_str("</tbody></table></div>\n");
-    let mut words = table.caption.clone();
-    words.push("The best of a column is framed.".to_owned());
-    if table.has_paper() && table.metric.is_normalized() {
-        words.push(
-            "Difference: ours minus the paper's, in units of its ±; bold where it is above 1.".to_owned(),
-        );
+    html.push_str("</tbody></table>\n");
+    let copied = [Format::Markdown, Format::Csv, Format::Latex].map(|format| table.render(format));
+    let mut html = format!(
+        "<h{level} id=\"{prefix}{}\">{title}</h{level}>\n{}{}",
+        shown.id,
+        scrolling(&shown.title, &html),
+        copies(&id, copied)
+    );
+    let rest = rest.join(" ");
+    if *said != rest {
+        html.push_str(&format!("<p class=\"words\">{}</p>\n", escaped(&rest)));
+        *said = rest;
     }
-    html.push_str(&format!("<p class=\"words\">{}</p>\n", escaped(&words.join(" "))));
     if !table.notes.is_empty() {
         let notes: String = table.notes.iter().map(|note| format!("<li>{}</li>", escaped(note))).collect();
         html.push_str(&format!("<ul class=\"words\">{notes}</ul>\n"));
+    }
+    if shown.id == Metric::Cumulative.name() {
+        let sentences = agreement(table);
+        if !sentences.is_empty() {
+            let level = level + 1;
+            html.push_str(&format!(
+                "<h{level}>Agreement with the paper</h{level}>\n<p>{}</p>\n",
+                sentences.join(" ")
+            ));
+        }
     }
     html
 }
@@ -134,7 +156,7 @@ fn class(is_best: bool) -> &'static str {
 
 /// Buttons that copy the table called `id`, and what they copy: Markdown, CSV and LaTeX.
 pub(super) fn copies(id: &str, texts: [String; 3]) -> String {
-    let mut html = String::from("<div class=\"copies\">copy as ");
+    let mut html = String::from("<div class=\"copies\">Copy as ");
     for (text, name) in texts.iter().zip(["Markdown", "CSV", "LaTeX"]) {
         let target = format!("{id}-{}", name.to_lowercase());
         html.push_str(&format!(
@@ -147,81 +169,25 @@ pub(super) fn copies(id: &str, texts: [String; 3]) -> String {
     html
 }
 
-/// Who wins, how fast, and whether it agrees with the paper, in a few sentences.
-pub(super) fn answer(section: &Section) -> String {
-    let Some(table) =
-        section.tables.iter().map(|shown| &shown.table).find(|table| table.metric == Metric::Cumulative)
-    else {
-        return String::new();
-    };
-    let mut sentences = Vec::new();
-    let by = |of: fn(&PolicyLine) -> Option<f64>| {
-        let rivals = table.lines.iter().filter(|line| line.policy != UNIFORM);
-        let valued = rivals.filter_map(|line| Some((line, of(line)?)));
-        valued.min_by(|one, other| one.1.total_cmp(&other.1))
-    };
-    if let (Some((value_line, value)), Some((rank_line, rank))) =
-        (by(|line| line.common_value), by(|line| line.mean_rank))
-    {
-        let n_problems = match table.problems.len() {
-            1 => "on the one problem".to_owned(),
-            n => format!("over {n} problems"),
-        };
-        sentences.push(format!(
-            "Lowest mean regret {n_problems}: <code>{}</code> with {value:.2} % of Uniform's. Best mean rank: <code>{}</code> \
-             with {rank:.2} of {}. Both use the trials common to all policies: {}{}.",
-            escaped(&value_line.policy),
-            escaped(&rank_line.policy),
-            table.lines.len(),
-            table.common_in_words(),
-            if table.problems.len() == 1 { "" } else { " on each problem" },
-        ));
-    } else if table.n_common.contains(&0) {
-        sentences.push(
-            "No trial is common to all policies on every problem, so no policy is the best over all. See the pairwise comparisons, \
-             each over the trials that both policies have."
-                .to_owned(),
-        );
-    }
-    let wins = |line: &PolicyLine| -> Vec<&str> {
-        let cells = line
-            .cells
-            .iter()
-            .enumerate()
-            .filter(|(problem, _)| line.policy != UNIFORM && table.is_best(line, *problem));
-        cells.map(|(problem, _)| table.problems[problem].as_str()).collect()
-    };
-    let winners = table.lines.iter().filter_map(|line| {
-        let problems = wins(line);
-        (!problems.is_empty())
-            .then(|| format!("<code>{}</code> on {}", escaped(&line.policy), escaped(&problems.join(", "))))
-    });
-    let winners: Vec<String> = winners.collect();
-    if !winners.is_empty() {
-        sentences.push(format!(
-            "Lowest mean: {}. See the <a href=\"#{}paired\">pairwise comparisons</a> for confidence intervals.",
-            winners.join("; "),
-            section.prefix
-        ));
-    }
+/// Whether our means agree with the paper's, in a few sentences.
+fn agreement(table: &Table) -> Vec<String> {
     let differences: Vec<f64> = table
         .lines
         .iter()
         .filter(|line| line.policy != UNIFORM)
         .flat_map(|line| line.cells.iter().filter_map(Cell::difference))
         .collect();
-    if !differences.is_empty() {
-        let better = differences.iter().filter(|difference| **difference < -1.0).count();
-        let worse = differences.iter().filter(|difference| **difference > 1.0).count();
-        let n = differences.len();
-        sentences.push(format!(
-            "Of {n} means that the paper has too, {} lie within one of its ±, {better} are lower by more, and {worse} higher.",
-            n - better - worse
-        ));
-        sentences.extend(in_errors(table));
+    if differences.is_empty() {
+        return Vec::new();
     }
-    sentences.push(escaped(&section.progress));
-    sentences.iter().map(|sentence| format!("<p>{sentence}</p>\n")).collect()
+    let better = differences.iter().filter(|difference| **difference < -1.0).count();
+    let worse = differences.iter().filter(|difference| **difference > 1.0).count();
+    let n = differences.len();
+    let within = format!(
+        "Of the {n} means that the paper prints too, {} lie within one of its ±, {better} are lower and {worse} are higher.",
+        n - better - worse
+    );
+    std::iter::once(within).chain(in_errors(table)).collect()
 }
 
 /// How our means agree with the paper's by a stricter measure than its ±.
@@ -241,9 +207,9 @@ fn in_errors(table: &Table) -> Option<String> {
     let (errors, policy, problem) = all.iter().max_by(|one, other| one.0.abs().total_cmp(&other.0.abs()))?;
     let beyond = all.iter().filter(|(errors, ..)| errors.abs() > 2.0).count();
     Some(format!(
-        "Stricter: if its ± is a standard deviation over {} trials, {beyond} of the {} means with a plain id differ by more than \
-         two standard errors of the difference, where chance alone gives about one in twenty; the farthest is \
-         <code>{}</code> on {}, by {}.",
+        "By a stricter measure, which takes its ± for a standard deviation over {} trials, {beyond} of the {} means of policies with \
+         default settings differ by more than two standard errors of the difference, where about one in twenty is expected by \
+         chance. The largest difference is that of <code>{}</code> on {}: {} standard errors.",
         paper::TRIALS,
         all.len(),
         escaped(policy),
@@ -286,8 +252,8 @@ mod tests {
         let rows = |n: usize| (0..n).flat_map(of_trial).collect::<Vec<_>>();
         let said = in_errors(&Table::new(&rows(10), Metric::Cumulative)).unwrap();
         let t = -8.38 / (1.0 / 9.0 + 13.05_f64.powi(2) / 50.0).sqrt();
-        assert!(said.contains("1 of the 2 means with a plain id differ"), "{said}");
-        assert!(said.contains(&format!("<code>lin-full-post</code> on wheel, by {}", signed(t))), "{said}");
+        assert!(said.contains("1 of the 2 means of policies with default settings differ"), "{said}");
+        assert!(said.contains(&format!("<code>lin-full-post</code> on wheel: {}", signed(t))), "{said}");
         assert_eq!(in_errors(&Table::new(&rows(9), Metric::Cumulative)), None);
     }
 }

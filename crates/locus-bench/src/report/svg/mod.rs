@@ -2,11 +2,12 @@
 //!
 //! A small layer of our own, since what a benchmark shows is known: few kinds of marks, many panels, text that must
 //! not collide. Positions are pixels from the top left corner. A [`Canvas`] collects marks; a [`Panel`]
-//! maps data to pixels.
+//! maps data to pixels. Colors are those on white; a style in each picture replaces them where a reader prefers dark.
 
 mod axis;
 mod heat_map;
 mod panel;
+mod scheme;
 mod text;
 
 use std::fmt::Write;
@@ -14,6 +15,7 @@ use std::fmt::Write;
 pub(crate) use axis::Axis;
 pub(crate) use heat_map::{HeatMap, shade};
 pub(crate) use panel::{BoxSummary, Panel};
+pub(crate) use scheme::SERIES;
 pub(crate) use text::FONTS;
 #[cfg(test)]
 pub(crate) use text::tests::text_area;
@@ -25,6 +27,8 @@ pub(crate) const INK: &str = "#222222";
 pub(crate) const FAINT: &str = "#767676";
 /// The color of lines that guide the eye.
 pub(crate) const GRID: &str = "#e3e3e3";
+/// The background.
+const PAPER: &str = "#ffffff";
 
 /// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -239,7 +243,7 @@ impl Canvas {
             path(&points.iter().map(|(dx, dy)| (x + dx * r, y + dy * r)).collect::<Vec<_>>())
         };
         let color = escaped(color);
-        let fill = format!("fill=\"{color}\" stroke=\"#ffffff\" stroke-width=\"0.6\"");
+        let fill = format!("fill=\"{color}\" stroke=\"{PAPER}\" stroke-width=\"0.6\"");
         let shape = match marker {
             Marker::Circle => {
                 format!("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {fill}/>", short(x), short(y), short(r))
@@ -308,15 +312,19 @@ impl Canvas {
     pub(crate) fn finish(self) -> String {
         let [width, height] = [self.width, self.height].map(short);
         let (id, title) = (escaped(&self.id), escaped(&self.title));
-        let description = match self.description.as_str() {
-            "" => String::new(),
-            description => format!("<desc>{}</desc>\n", escaped(description)),
+        let (description, named_by) = match self.description.as_str() {
+            "" => (String::new(), format!("{id}-title")),
+            description => (
+                format!("<desc id=\"{id}-desc\">{}</desc>\n", escaped(description)),
+                format!("{id}-title {id}-desc"),
+            ),
         };
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-             font-family=\"Roboto, Helvetica, Arial, sans-serif\" role=\"img\" aria-labelledby=\"{id}-title\">\n\
-             <title id=\"{id}-title\">{title}</title>\n{description}\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n{}</svg>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"locus\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" font-family=\"Roboto, Helvetica, Arial, sans-serif\" role=\"img\" \
+             aria-labelledby=\"{named_by}\">\n<title id=\"{id}-title\">{title}</title>\n{description}{}\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"{PAPER}\"/>\n{}</svg>\n",
+            scheme::style(),
             self.body
         )
     }

@@ -142,7 +142,15 @@ impl Panel {
         }
         let [(low, _), (median, _), (high, _)] = summary.quartiles.map(at);
         let body = Area { x: low, y: middle - half, width: (high - low).max(0.5), height: thickness };
-        canvas.rect(body, fill, Some(&ink));
+        // Half transparent, so that the lines on it are seen in both schemes.
+        let corners = [
+            (body.x, body.y),
+            (body.right(), body.y),
+            (body.right(), body.bottom()),
+            (body.x, body.bottom()),
+        ];
+        canvas.polygon(&corners, fill, 0.5);
+        canvas.rect(body, "none", Some(&ink));
         canvas.line((median, middle - half), (median, middle + half), &Stroke::solid(INK, 2.0));
         for &outlier in &summary.outliers {
             canvas.marker(at(outlier), Marker::Circle, 3.6, FAINT);
@@ -150,8 +158,9 @@ impl Panel {
         canvas.marker(at(summary.mean), Marker::Diamond, 5.0, INK);
     }
 
-    /// The cells of a heat map, cut off at the frame.
+    /// The cells of a heat map, cut off at the frame. Its shades stand on a light ground in both schemes: dark is many.
     pub(crate) fn heat_map(&self, canvas: &mut Canvas, map: &HeatMap) {
+        canvas.rect(self.area, "#fefefe", None);
         canvas.clipped(self.area, |canvas| map.draw(canvas, |x, y| self.at(x, y)));
     }
 }
