@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-import typing
 import warnings
 from pathlib import Path
 
@@ -24,17 +23,11 @@ DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "target" / "python-doc"
 
 
 def show_base_class() -> None:
-    """Shows what all policies have in common once, as ``BasePolicy``, with the native methods."""
-    base, native = locus_bandits.Policy.__mro__[1:3]
+    """Shows the native methods, which all policies have in common, with ``BasePolicy``."""
+    base, native = locus_bandits.BasePolicy.__mro__[:2]
     for name, member in vars(native).items():
         if not name.startswith("_"):
             setattr(base, name, member)
-    native.__module__ = "locus_bandits._core"
-    base.__module__ = "locus_bandits"
-    base.__annotations__ = {}
-    locus_bandits.BasePolicy = base
-    if "BasePolicy" not in locus_bandits.__all__:
-        locus_bandits.__all__.insert(locus_bandits.__all__.index("Policy"), "BasePolicy")
 
 
 def dead_links(page: str) -> list[str]:
@@ -47,8 +40,6 @@ def main() -> int:
     """Writes the page and checks it."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_FOLDER
     show_base_class()
-    # The signatures of generated classes name it.
-    locus_bandits._policies.Literal = typing.Literal
     pdoc.render.configure(docformat="numpy", show_source=False, search=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

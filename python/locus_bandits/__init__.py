@@ -1,4 +1,4 @@
-"""Contextual bandits: Thompson sampling via local uncertainty, 20 other policies, and a reproducible benchmark.
+"""Contextual bandits: Thompson sampling via local uncertainty, 19 other policies, and a reproducible benchmark.
 
 >>> import numpy as np
 >>> import locus_bandits as lb
@@ -11,33 +11,35 @@ policies, yours among them, on the problems that ``problems()`` lists or on your
 """
 
 from . import _policies
-from ._bench import bench, external
+from ._bench import PythonPolicy, bench, external
 from ._core import BUILD as __version__
 from ._core import Decision, FitReport, NumericError, Snapshot
 from ._env import make_env
 from ._policies import *  # noqa: F403
-from ._policy import Policy, load, policies
+from ._policy import BasePolicy, Policy, load, policies
 from ._problem import Problem, problems
 from ._run import Comparison, Figure, Report, Run, Table
 
 __all__ = [
-    "Comparison",
-    "Decision",
-    "Figure",
-    "FitReport",
-    "NumericError",
     "Policy",
-    "Problem",
-    "Report",
-    "Run",
-    "Snapshot",
-    "Table",
-    "__version__",
-    "bench",
-    "external",
     "load",
-    "make_env",
     "policies",
+    "Decision",
+    "FitReport",
+    "Snapshot",
+    "NumericError",
+    "bench",
+    "PythonPolicy",
+    "external",
+    "Run",
+    "Table",
+    "Comparison",
+    "Report",
+    "Figure",
+    "Problem",
     "problems",
+    "make_env",
+    "BasePolicy",
+    "__version__",
 ]
 __all__ += _policies.__all__

@@ -25,7 +25,7 @@ from ._worker import Pool
 
 
 class PythonPolicy(Protocol):
-    """What a policy of your own has to do."""
+    """What a policy of your own has to do. It is built with ``n_features``, ``n_actions`` and ``seed``, an integer below 2**32."""
 
     def choose(self, round: int, context: npt.NDArray[np.float32], /) -> int | tuple[int, float | None]:
         """The action for a context, or the action and the probability with which it was chosen."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from . import _core
 from ._policy import BasePolicy, PolicyInfo, SettingInfo, setting_text
 
 __all__: list[str] = []
+
+# The annotations of the classes name it.
+_ = Literal
 
 
 def class_name(policy_id: str) -> str:
@@ -26,13 +29,13 @@ def annotation(setting: SettingInfo) -> str:
     """The type of a setting's values; None stands for the preset's value."""
     expected = setting["expected"]
     if expected.startswith("one of "):
-        words = expected.removeprefix("one of ").split()
+        words = expected.removeprefix("one of ").replace("`", "").split()
         return "bool | None" if words == ["on", "off"] else f"{literal(words)} | None"
     if expected.startswith("a whole number") and expected.endswith("or all"):
         return 'int | Literal["all"] | None'
     if expected.startswith("a whole number"):
         return "int | None"
-    if expected.startswith("sizes of layers"):
+    if expected.startswith("layer sizes"):
         return "Sequence[int] | str | None"
     if expected.startswith("a number"):
         return "float | None"
@@ -41,9 +44,21 @@ def annotation(setting: SettingInfo) -> str:
 
 def _default(setting: SettingInfo) -> str:
     values = setting["defaults"]
+    if annotation(setting) == "bool | None":
+        values = {preset: str(value == "on") for preset, value in values.items()}
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
     return ", ".join(f"{value} ({preset})" for preset, value in values.items())
+
+
+def _expected(setting: SettingInfo) -> str:
+    """The values of a setting, in words."""
+    kind = annotation(setting)
+    if kind == "bool | None":
+        return "a bool"
+    if kind.startswith("Literal"):
+        return kind.removeprefix("Literal[").split("]")[0]
+    return setting["expected"]
 
 
 def _doc(info: PolicyInfo) -> str:
@@ -52,10 +67,11 @@ def _doc(info: PolicyInfo) -> str:
     lines += ["n_features : int", "    The number of features of a context."]
     lines += ["n_actions : int", "    The number of actions."]
     lines += ["seed : int, default 0", "    The random seed; ``random_state`` is another name of it."]
-    lines += [f"preset : str, default {info['presets'][0]!r}", f"    One of {', '.join(info['presets'])}."]
+    presets = f"One of {', '.join(info['presets'])}." if len(info["presets"]) > 1 else "The only preset."
+    lines += [f"preset : str, default {info['presets'][0]!r}", f"    {presets}"]
     for setting in info["settings"]:
-        lines.append(f"{setting['key']} : {setting['expected']}, default {_default(setting)}")
-        lines.append(f"    {setting['doc']} Default from: {setting['source']}.")
+        lines.append(f"{setting['key']} : {_expected(setting)}, default {_default(setting)}")
+        lines.append(f"    {setting['doc'].rstrip('.')}. Default from: {setting['source']}.")
     return "\n".join(lines)
 
 

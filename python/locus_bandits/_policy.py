@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy.typing as npt
 
@@ -53,10 +53,10 @@ def setting_text(value: object) -> str:
 
 
 class BasePolicy(_core.PolicyBase):
-    """A policy that decides and learns."""
+    """A policy that decides and learns: what ``Policy`` and the classes of the policies have in common."""
 
-    _parameters: ClassVar[tuple[str, ...]] = ()
-    _params: dict[str, Any]
+    if TYPE_CHECKING:
+        _params: dict[str, Any]
 
     def _text(self, params: Mapping[str, Any]) -> str:
         raise NotImplementedError
@@ -148,6 +148,9 @@ class BasePolicy(_core.PolicyBase):
     def __repr__(self) -> str:
         shown = (f"{key}={value!r}" for key, value in self._params.items() if value is not None)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+BasePolicy.__module__ = "locus_bandits"
 
 
 def _restore(cls: type[BasePolicy], params: dict[str, Any], state: bytes) -> BasePolicy:

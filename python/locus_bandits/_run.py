@@ -63,15 +63,16 @@ class Table:
     """A table of a run: HTML in a notebook, text in a terminal."""
 
     def __init__(
-        self, folder: Path, metric: str, policies: Sequence[str], problems: Sequence[str], against: str | None
+        self, run: Run, metric: str, policies: Sequence[str], problems: Sequence[str], against: str | None
     ) -> None:
-        self._arguments = folder, metric, list(policies), list(problems), against
+        # The run stays, for its folder may be a temporary one.
+        self._arguments = run, metric, list(policies), list(problems), against
         # Fails here where there is nothing to show.
         self._text = self._render("text")
 
     def _render(self, form: str) -> str:
-        folder, metric, policies, problems, against = self._arguments
-        return _core.table(folder, metric, form, policies, problems, against)
+        run, metric, policies, problems, against = self._arguments
+        return _core.table(run.folder, metric, form, policies, problems, against)
 
     def to_markdown(self) -> str:
         """The table for a page."""
@@ -108,8 +109,14 @@ class Comparison(Table):
 class Figure:
     """A figure of a report, as an SVG file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, run: Run, path: Path) -> None:
         self.path = path
+        self._run = run
+
+    @property
+    def name(self) -> str:
+        """What it shows, such as ``regret``."""
+        return self.path.stem
 
     @property
     def svg(self) -> str:
@@ -126,9 +133,10 @@ class Figure:
 class Report:
     """The page of a run, which needs no network."""
 
-    def __init__(self, path: Path, figures: list[Figure]) -> None:
+    def __init__(self, run: Run, path: Path, figures: list[Figure]) -> None:
         self.path = path
         self.figures = figures
+        self._run = run
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -165,7 +173,7 @@ class Run:
         problems: Sequence[str] = (),
     ) -> Table:
         """Regret in percent of the uniform policy's, cumulative or simple, or the runtime of a trial."""
-        return Table(self.folder, metric, policies, problems, None)
+        return Table(self, metric, policies, problems, None)
 
     def compare(
         self,
@@ -176,14 +184,14 @@ class Run:
         problems: Sequence[str] = (),
     ) -> Comparison:
         """Paired differences of the other policies from ``policy``, with 95 % confidence intervals."""
-        return Comparison(self.folder, metric, policies, problems, policy)
+        return Comparison(self, metric, policies, problems, policy)
 
     def report(self, output: str | os.PathLike[str] | None = None) -> Report:
         """Writes the page and its figures, into the folder of the run or to ``output``, an .html file or a folder."""
         page, figures, messages = _core.report([self.folder], None if output is None else Path(output))
         for message in messages:
             warnings.warn(message, stacklevel=2)
-        return Report(page, [Figure(path) for path in figures])
+        return Report(self, page, [Figure(self, path) for path in figures])
 
     def figures(self) -> list[Figure]:
         """The figures of the report."""

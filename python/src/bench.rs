@@ -420,8 +420,9 @@ pub(crate) fn report(
     outs: Vec<PathBuf>,
     output: Option<PathBuf>,
 ) -> PyResult<(PathBuf, Vec<PathBuf>, Vec<String>)> {
-    let written =
-        py.detach(|| write_report(&outs, output.as_deref(), &Selection::default())).map_err(of_bench)?;
+    let written = py
+        .detach(|| write_report(&outs, output.as_deref(), &Selection::default(), &Registry::standard()))
+        .map_err(of_bench)?;
     Ok((written.page, written.figures, written.warnings))
 }
 

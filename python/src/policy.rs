@@ -73,7 +73,7 @@ impl From<locus::FitReport> for FitReport {
 type Slot = Option<Box<dyn locus::Policy>>;
 
 /// What the Python classes of policies have in common.
-#[pyclass(frozen, subclass, module = "locus_bandits")]
+#[pyclass(frozen, subclass, module = "locus_bandits._core")]
 pub(crate) struct PolicyBase {
     /// Empty between `__new__` and `__init__`.
     slot: RwLock<Slot>,
@@ -461,7 +461,8 @@ impl PolicyBase {
     /// Decides for many contexts, faster than one by one.
     ///
     /// ``X`` has shape (n, n_features), ``allowed`` (n_actions,) or (n, n_actions), ``rounds`` (n,). Returns the actions and
-    /// their propensities, which are None with ``propensity=False``.
+    /// their propensities, which are None with ``propensity=False``. The decisions have consecutive rounds; give ``rounds`` if
+    /// rewards come late and other threads decide, too.
     #[pyo3(signature = (X, *, allowed=None, propensity=true, rounds=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn choose_many<'py>(

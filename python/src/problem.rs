@@ -14,7 +14,7 @@ use crate::arrays::{Array, Rows, invalid, numbers, show};
 use crate::errors::{of_bench, of_policy};
 
 /// A problem, loaded and ready for trials.
-#[pyclass(frozen, module = "locus_bandits")]
+#[pyclass(frozen, module = "locus_bandits._core")]
 pub(crate) struct ProblemBase {
     pub(crate) loaded: Loaded,
 }

@@ -356,7 +356,13 @@ def test_without_a_folder_the_run_is_temporary() -> None:
     run = lb.bench(["linear"], ["lin-ucb"], **FAST)
     folder = run.folder
     assert folder.exists()
+    table, figure, report = run.table(), run.figures()[0], run.report()
     del run
+    gc.collect()
+    # The folder stays as long as anything that was made of it.
+    assert "lin-ucb" in table._repr_html_() and figure.svg.startswith("<svg") and report.path.exists()
+    assert figure.name == "regret"
+    del table, figure, report
     gc.collect()
     assert not folder.exists()
 

@@ -245,7 +245,7 @@ def test_classes_show_every_setting() -> None:
         parameters = inspect.signature(cls).parameters
         for setting in info["settings"]:
             assert setting["key"] in parameters
-            assert f"{setting['key']} : {setting['expected']}" in (cls.__doc__ or "")
+            assert f"\n{setting['key']} : " in (cls.__doc__ or "") and setting["doc"].rstrip(".") in cls.__doc__
         for preset in info["presets"]:
             policy = cls(n_features=2, n_actions=2, preset=preset)
             expected = info["id"] if preset == info["presets"][0] else f"{info['id']}@{preset}"
@@ -268,7 +268,7 @@ def test_settings_take_values_of_python() -> None:
         (info["id"], setting["key"])
         for info in lb.policies()
         for setting in info["settings"]
-        if setting["expected"] == "one of on off"
+        if setting["expected"] == "one of `on` `off`"
     ]
     assert switches
     for policy_id, key in switches:

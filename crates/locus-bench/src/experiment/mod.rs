@@ -154,7 +154,7 @@ impl Experiment {
                 ));
             }
             if !names.insert(name) {
-                return invalid(format!("two problems are called `{name}`; rename the file of one"));
+                return invalid(format!("two problems are called `{name}`; give one of them another name"));
             }
             if let Some(rows) = problem.max_steps().filter(|&rows| rows < self.steps) {
                 return Err(

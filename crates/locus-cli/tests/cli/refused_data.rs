@@ -108,7 +108,7 @@ fn own_files_that_do_not_fit_are_refused() {
     steps.refused(&["problem `mine` has 2 rows, fewer than the 60 steps; use at most 2 steps"]);
     desk.write("other/mine.csv", "size,kind\n1,a\n2,b\n");
     let twins = "bench --csv mine.csv --label kind --csv other/mine.csv --label kind --steps 2";
-    desk.locus(twins.split(' ')).refused(&["two problems are called `mine`; rename the file of one"]);
+    desk.locus(twins.split(' ')).refused(&["two problems are called `mine`; give one of them another name"]);
     desk.write("adult.csv", "size,kind\n1,a\n2,b\n");
     let taken = desk.locus("bench --csv adult.csv --label kind --steps 2".split(' '));
     taken.refused(&["adult.csv: `adult` is the name of a built-in problem", "rename the file"]);
