@@ -273,7 +273,7 @@ mod tests {
     fn built_in_suites_are_as_announced() {
         let quick = Suite::load("quick", &Registry::standard()).unwrap();
         assert_eq!(quick.problems, ["linear", "folded", "wheel"]);
-        assert_eq!((quick.trials, quick.steps, quick.seed), (7, 2000, Seed::new(0)));
+        assert_eq!((quick.trials, quick.steps, quick.seed), (12, 2000, Seed::new(0)));
         let paper = Suite::load("paper", &Registry::standard()).unwrap();
         assert_eq!((paper.problems.len(), paper.trials, paper.steps), (8, 50, 2000));
         assert_eq!((quick.first_trial, paper.first_trial), (0, 0));

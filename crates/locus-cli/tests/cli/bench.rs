@@ -257,7 +257,7 @@ fn the_suite_quick_needs_no_words() {
     let desk = Desk::new();
     let said = desk.locus(["bench"]).ok();
     assert!(
-        said.stderr.starts_with("42 trials of 2000 steps: 3 problems × 2 policies × 7 trials each\n["),
+        said.stderr.starts_with("72 trials of 2000 steps: 3 problems × 2 policies × 12 trials each\n["),
         "{}",
         said.stderr
     );
