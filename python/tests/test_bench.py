@@ -432,3 +432,23 @@ def test_environments_pass_the_check_of_gymnasium() -> None:
     with pytest.raises(ValueError, match="expected an integer from 0 to"):
         env.step(99)
     assert isinstance(env, gymnasium.Env)
+
+
+def test_progress_is_shown_in_a_notebook(tmp_path: Path) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    cells = [
+        "class Mine:\n"
+        "    def __init__(self, n_features, n_actions, seed): self.n = n_actions\n"
+        "    def choose(self, round, context): return round % self.n\n"
+        "    def learn(self, round, context, action, reward): pass",
+        "import locus_bandits as lb\n"
+        "lb.bench(['linear'], ['lu-gauss', Mine], trials=2, steps=400, out='run')",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    pages = [output["data"]["text/html"] for output in notebook.cells[1].outputs if "data" in output]
+    assert any("<progress" in page and "6 of 6 trials" in page for page in pages), pages
+    assert "<table>" in pages[-1] and "Mine" in pages[-1]

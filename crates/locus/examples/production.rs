@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     policy.learn_many(&log)?;
 
     // Rounds continue after those of the log. The log's observations count, so there are no initial pulls.
-    let first = policy.last_round().map_or(0, |round| round + 1);
+    let first = policy.next_round();
     let in_stock = [true, true, false, true];
     let (mut earned, mut inverse_propensities, mut n) = (0.0, 0.0, 0.0);
     for batch in 0..200 {

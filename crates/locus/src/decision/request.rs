@@ -15,8 +15,7 @@ use crate::{Error, Shape};
 /// - It ends the initial pulls. An action is forced only while it has fewer than `initial_pulls` observations *and* the round is below
 ///   `initial_pulls` times the number of actions.
 ///
-/// After loading a policy, continue with the round after [`Policy::last_round`](crate::Policy::last_round), or with your own
-/// counter if some decisions still await their rewards.
+/// After loading a policy, continue with [`Policy::next_round`](crate::Policy::next_round).
 ///
 /// ```
 /// use locus::{PolicySpec, Propensity, Request, Seed, Shape};
