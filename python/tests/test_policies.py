@@ -102,7 +102,7 @@ def test_the_kind_of_array_makes_no_difference() -> None:
     expected = policy.predict_proba(X)
     wide = np.zeros((30, 2 * N_FEATURES), np.float32)
     wide[:, ::2] = X
-    misaligned = np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(X.shape)
+    misaligned = np.frombuffer(b"x" + X.tobytes(), np.float32, offset=1).reshape(X.shape)
     for other in (
         X.astype(np.float64),
         np.asfortranarray(X),
@@ -115,6 +115,7 @@ def test_the_kind_of_array_makes_no_difference() -> None:
     ):
         np.testing.assert_array_equal(policy.predict_proba(other), expected)
     first = policy.choose(X[0], round=99)
+    assert not misaligned.flags.aligned
     for other in (X[0].astype(np.float64), wide[0, ::2], X[0].tolist(), pandas.Series(X[0]), polars.Series(X[0])):
         assert policy.choose(other, round=99) == first
 
@@ -142,6 +143,20 @@ def test_learning_many_rows_is_learning_one_by_one_for_linear_policies() -> None
     for other in (one, late):
         np.testing.assert_allclose(many.sample_rewards(X, round=9), other.sample_rewards(X, round=9), rtol=1e-6)
     assert (one.next_round, many.next_round, late.next_round, late.n_observed) == (50, 50, 50, 50)
+
+
+def test_the_counter_continues_after_rounds_that_were_given() -> None:
+    policy, x = build("lin-full-post"), contexts(1)[0]
+    assert policy.choose(x, round=10).round == 10
+    assert policy.choose(x).round == 11
+    policy.choose_many([x, x], rounds=[30, 20])
+    assert policy.choose(x).round == 31
+    policy.learn(x, 1, 0.5, rounds=50)
+    assert policy.choose(x, round=3).round == 3 and policy.next_round == 51
+    for call in (lambda: policy.choose([np.nan] * 5), lambda: policy.choose_many([[np.nan] * 5] * 4)):
+        with pytest.raises(ValueError, match="NaN"):
+            call()
+    assert policy.next_round == 51, "decisions that fail use no round"
 
 
 def test_a_snapshot_shares_the_counter_and_does_not_learn() -> None:

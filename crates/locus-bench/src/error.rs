@@ -121,7 +121,7 @@ pub(crate) enum ErrorKind {
     },
     /// A problem needs a file, but the data folder is not set.
     #[error(
-        "problem `{problem}` needs the file {file}, but the data folder is not set; name it with `--data DIR` or set LOCUS_DATA"
+        "problem `{problem}` needs the file {file}, but the data folder is not set; name it with `--data DIR` (`data=` in Python) or set LOCUS_DATA"
     )]
     NoDataFolder {
         /// The problem.
@@ -130,7 +130,7 @@ pub(crate) enum ErrorKind {
         file: String,
     },
     /// The data folder does not exist, or is not a folder.
-    #[error("{} is not a folder; name the data folder with `--data DIR` or set LOCUS_DATA", folder.display())]
+    #[error("{} is not a folder; name the data folder with `--data DIR` (`data=` in Python) or set LOCUS_DATA", folder.display())]
     FolderNotFound {
         /// The folder.
         folder: PathBuf,

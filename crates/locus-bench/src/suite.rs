@@ -115,7 +115,7 @@ impl Suite {
             self.problems[place] = CENSUS_PART.to_owned();
         }
         Some(
-            "the full census file is missing; its first 10 000 rows, `census-10k`, are used instead"
+            "the full census file is missing; its first 10,000 rows, `census-10k`, are used instead"
                 .to_owned(),
         )
     }

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use locus_bench::problem::{CsvOptions, MissingValues, parse_delimiter};
 use locus_bench::summary::{Format, Metric};
 
-/// Compares contextual-bandit policies on your machine.
+/// Compare contextual-bandit policies on your machine
 #[derive(Debug, Parser)]
 #[command(name = "locus", version, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -23,7 +23,7 @@ Examples:
   locus bench --suite paper --data DIR        the paper's eight problems
   locus inspect mine.csv --label outcome      how your own table is read
   locus bench --csv mine.csv --label outcome  policies on your own table
-  locus table runs/quick --metric simple      the results as a table
+  locus table runs/quick                      the results as a table
   locus report runs/quick                     the same as a page with figures
   locus status runs/paper                     the progress of a run
   locus explore mushroom --data DIR           posterior samples for a context
@@ -145,8 +145,7 @@ pub(crate) struct BenchArgs {
     /// The number of the first trial, instead of the suite's; trials of the same number see the same sequence
     #[arg(long, value_name = "N")]
     pub(crate) first_trial: Option<usize>,
-    /// Steps of each trial [default: the suite's; with --problems, --csv or --npz and no --suite the paper's 2000, or
-    /// the rows of a file that has fewer]
+    /// Steps per trial [default: the suite's; if problems are named without --suite, 2000, or all rows of a shorter file]
     #[arg(long, value_name = "T")]
     pub(crate) steps: Option<usize>,
     /// The random seed, instead of the suite's

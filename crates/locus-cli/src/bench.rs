@@ -110,7 +110,7 @@ fn experiment(
     let mut suite = Suite::load(args.suite.as_deref().unwrap_or(DEFAULT_SUITE), registry)?;
     ensure!(
         args.csv.len() == args.label.len(),
-        "--csv was given {} times and --label {} times, expected a label for each file",
+        "--csv was given {} times and --label {} times; give one label for each file",
         args.csv.len(),
         args.label.len()
     );
@@ -280,7 +280,7 @@ pub(crate) fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> 
                 && let Some(part) = problem::info(CENSUS_PART)?.file()
             {
                 census = format!(
-                    "; with the first 10 000 rows of the census, {part}, the problem `{CENSUS_PART}` can run instead"
+                    "; with the first 10,000 rows of the census, {part}, the problem `{CENSUS_PART}` can run instead"
                 );
             }
         }
@@ -288,7 +288,7 @@ pub(crate) fn load(suite: &Suite, folder: Option<&Path>) -> Result<Vec<Loaded>> 
     let them = if missing.len() == 1 { "it" } else { "them" };
     ensure!(
         missing.is_empty(),
-        "missing {}: {}; `locus data fetch --data {} {}` downloads {them}, or {}{census}; `locus data` lists the sources",
+        "missing {}: {}; `locus data fetch --data {} {}` tries to download {them}, or {}{census}; `locus data` lists the sources",
         if missing.len() == 1 { "file" } else { "files" },
         missing.join(", "),
         folder.map_or("DIR".to_owned(), shell_word),

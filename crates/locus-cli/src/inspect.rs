@@ -90,7 +90,7 @@ pub(crate) fn describe_schema(schema: &Schema, file: &Path, detail: Detail) -> S
     if *rows_dropped > 0 {
         let keep = match missing {
             MissingValues::Median => String::new(),
-            _ => "; --missing median keeps rows that have a label".to_owned(),
+            _ => "; --missing median keeps them and fills numbers with the median".to_owned(),
         };
         text.push_str(&format!(
             "  {} dropped because a value is missing{keep}\n",
@@ -120,7 +120,7 @@ fn describe_column(column: &Column, missing: MissingValues) -> String {
         words.push_str(", forced");
     }
     if column.rows_dropped > 0 {
-        words.push_str(&format!("; missing in {}, dropped", count(column.rows_dropped, "row")));
+        words.push_str(&format!("; {} without a value dropped", count(column.rows_dropped, "row")));
     } else if column.missing > 0 {
         let filled = match (missing, column.usage) {
             (MissingValues::Median, Usage::Numeric { .. }) => "filled with the median",
@@ -136,7 +136,7 @@ fn describe_reason(reason: Reason) -> String {
         Reason::Asked => "--ignore".to_owned(),
         Reason::Empty => "empty, every value is missing".to_owned(),
         Reason::Date => "date or time".to_owned(),
-        Reason::Identifier { values } => format!("identifier, {values} distinct values"),
+        Reason::Identifier { values } => format!("identifier or free text, {values} distinct values"),
         Reason::Constant => "constant, every value is the same".to_owned(),
         Reason::TooManyValues { values } => format!("too many values, {values} distinct texts"),
     }
@@ -229,7 +229,7 @@ mod tests {
             assert_eq!(describe_column(&gaps(usage), missing), expected);
         }
         let dropped = Column { rows_dropped: 1, ..gaps(number) };
-        assert_eq!(describe_column(&dropped, MissingValues::Drop), "numeric; missing in 1 row, dropped");
+        assert_eq!(describe_column(&dropped, MissingValues::Drop), "numeric; 1 row without a value dropped");
         let forced = Column { is_forced: true, ..column("a", number) };
         assert_eq!(describe_column(&forced, MissingValues::Drop), "numeric, forced");
     }

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use locus::{PolicyInfo, Registry, did_you_mean};
 use locus_bench::problem;
 
-use crate::output::print;
+use crate::output::{print, print_list};
 
 /// Lists the problems.
 pub(crate) fn problems() -> Result<u8> {
@@ -42,7 +42,7 @@ pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
         text.push('\n');
     }
     text.push_str("Write id, id@preset or id[key=value,…]; the first preset is the default.\n");
-    print(&text)?;
+    print_list(&text)?;
     Ok(0)
 }
 

@@ -34,30 +34,50 @@ pub(crate) fn print_table(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Like [`print`], for lists: in a terminal, long lines continue below their first word.
+pub(crate) fn print_list(text: &str) -> anyhow::Result<()> {
+    let term = Term::stdout();
+    match term.is_term() {
+        true => print(
+            &text.lines().map(|line| wrapped_line(line, usize::from(term.size().1))).collect::<String>(),
+        ),
+        false => print(text),
+    }
+}
+
 /// Breaks lines at words so that none is wider than `width`, except by a single word. Lines that begin with a space are rows of a
 /// table, and stay as they are.
 fn wrapped(text: &str, width: usize) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 20);
-    for line in text.lines() {
-        if line.starts_with(' ') || measure_text_width(line) <= width {
-            out.push_str(line);
-        } else {
-            let mut column = 0;
-            for word in line.split(' ') {
-                let word_width = measure_text_width(word);
-                if column > 0 && column + 1 + word_width > width {
-                    out.push('\n');
-                    column = 0;
-                } else if column > 0 {
-                    out.push(' ');
-                    column += 1;
-                }
-                out.push_str(word);
-                column += word_width;
-            }
+    let wrapped = |line: &str| match line.starts_with(' ') {
+        true => format!("{line}\n"),
+        false => wrapped_line(line, width),
+    };
+    text.lines().map(wrapped).collect()
+}
+
+/// A line and its continuations, which keep its indentation.
+fn wrapped_line(line: &str, width: usize) -> String {
+    let mut out = String::with_capacity(line.len() + 20);
+    let words = line.trim_start_matches(' ');
+    let indentation = " ".repeat(line.len() - words.len());
+    let mut column = 0;
+    for word in words.split(' ') {
+        let word_width = measure_text_width(word);
+        if column > 0 && column + 1 + word_width > width {
+            out.push('\n');
+            column = 0;
         }
-        out.push('\n');
+        if column == 0 {
+            out.push_str(&indentation);
+            column = indentation.len();
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word_width;
     }
+    out.push('\n');
     out
 }
 

@@ -114,7 +114,7 @@ pub static FILES: [CatalogFile; 8] = [
         sha256: Some("9e0e77113b482d34ff3274f23deda163e7bfce238101fddd050d4e9b748b0b82"),
         if_another: None,
         license: CC_BY,
-        source: "The header and the first 10 000 rows of USCensus1990.data.txt, with LF line ends",
+        source: "The header and the first 10,000 rows of USCensus1990.data.txt, with LF line ends",
     },
 ];
 

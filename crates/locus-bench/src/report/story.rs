@@ -114,7 +114,9 @@ fn winner(standing: &Standing) -> Option<String> {
     let mut sentence = match difference.verdict() {
         Verdict::Lower => format!("**{own} wins**: its {measure} is {means}. {sure}"),
         Verdict::Level => {
-            format!("**{own} and {other} are level**: {own} has the lowest {measure}, {means}. {sure}")
+            format!(
+                "**{own} has the lowest {measure}, but its lead over {other} is not significant**: {means}. {sure}"
+            )
         }
         Verdict::Unknown => {
             format!("**{own} has the lowest {measure}**, {means}. {sure}")
@@ -130,8 +132,7 @@ fn winner(standing: &Standing) -> Option<String> {
     };
     let level: Vec<String> = standing.rivals().filter(is_level).map(|place| code(&place.policy)).collect();
     if !level.is_empty() {
-        let verb = if level.len() == 1 { "is" } else { "are" };
-        sentence.push_str(&format!(" {} {verb} level with {own}, too.", list(level.into_iter())));
+        sentence.push_str(&format!(" Neither is its lead over {}.", list(level.into_iter())));
     }
     sentence.push_str(&not_better(standing, leader));
     Some(sentence)
@@ -200,13 +201,13 @@ fn by_problem(standing: &Standing) -> Option<String> {
     });
     let level = list(level);
     if !level.is_empty() {
-        text.push_str(&format!(" It is level with {level}."));
+        text.push_str(&format!(" Its lead is not significant over {level}."));
     }
     if !others.is_empty() {
         let rest = if own.is_empty() { "" } else { " elsewhere" };
         let items = others.iter().map(|winner| won(winner, false));
         text.push_str(&format!(
-            " Other policies have it{rest} (in parentheses the difference from {name} and its 95 % confidence interval): {}.",
+            " Lowest{rest}, with the difference from {name} and its 95 % confidence interval: {}.",
             items.collect::<Vec<_>>().join("; ")
         ));
     }
@@ -217,7 +218,7 @@ fn by_problem(standing: &Standing) -> Option<String> {
 fn won(winner: &Winner<'_>, is_told: bool) -> String {
     let (policy, problem) = (code(winner.policy), code(winner.problem));
     let Some((other, difference)) = &winner.against else { return format!("{policy} on {problem}") };
-    let level = if difference.verdict() == Verdict::Level { "level: " } else { "" };
+    let level = if difference.verdict() == Verdict::Level { "not significant: " } else { "" };
     let before = if is_told { format!(" before {}", code(other)) } else { String::new() };
     format!("{policy}{before} on {problem} ({level}{})", in_brackets(difference))
 }

@@ -264,6 +264,12 @@ impl Table {
                  lower is better."
             ),
         }];
+        if self.metric == Metric::Simple {
+            words.push(
+                "Simple regret is the mean regret of the last steps: 500, or a quarter of fewer than 2000."
+                    .to_owned(),
+            );
+        }
         words.push(match self.metric {
             Metric::Runtime => {
                 let other_work = match self.is_cpu_time {

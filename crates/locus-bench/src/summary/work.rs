@@ -44,10 +44,10 @@ pub(crate) fn interventions(rows: &[TrialRow]) -> Vec<String> {
                     1 => "once".to_owned(),
                     _ => format!("{interventions} times"),
                 };
-                format!("{times} on {problem} (in {trials_with} of {trials_counted} trials)")
+                format!("{times} on {problem} (in {trials_with} of the {trials_counted} trials with a count)")
             })
             .collect();
-        (!parts.is_empty()).then(|| format!("{policy}: a guard changed a number {}.", parts.join(", ")))
+        (!parts.is_empty()).then(|| format!("{policy}: values clamped {}.", parts.join(", ")))
     };
     policies.into_iter().filter_map(sentence).collect()
 }
@@ -84,7 +84,7 @@ mod tests {
             TrialRow { outcome: Err("no".to_owned()), ..row("bbb", "census", 1, None) },
             row("lu-sivi", "wheel", 0, None),
         ];
-        let expected = "bbb: a guard changed a number once on adult (in 1 of 1 trials), 7 times on wheel (in 2 of 3 trials).";
+        let expected = "bbb: values clamped once on adult (in 1 of the 1 trials with a count), 7 times on wheel (in 2 of the 3 trials with a count).";
         assert_eq!(interventions(&rows), [expected]);
         assert_eq!(interventions(&rows[..1]), [] as [&str; 0]);
     }

@@ -15,7 +15,7 @@ fn they_are_in_the_rows_the_summary_and_the_report() {
         assert_eq!(n > 0, row.id.policy != "uniform", "{}: {n}", row.id);
         total += n;
     }
-    let sentence = format!(": a guard changed a number {total} times on linear (in 2 of 2 trials).");
+    let sentence = format!(": values clamped {total} times on linear (in 2 of the 2 trials with a count).");
     assert!(desk.read("out/summary.md").contains("\n## Interventions\n\n- bbb["));
     for file in ["out/summary.md", "out/report.html"] {
         assert!(desk.read(file).contains(&sentence), "{file} lacks {sentence}");

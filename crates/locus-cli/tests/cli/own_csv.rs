@@ -38,11 +38,11 @@ fn record(desk: &Desk, out: &str) -> ProblemRecord {
 fn schema_of(file: &str) -> String {
     format!(
         "{file}: 80 rows read, 76 used; 4 features, 3 actions
-  id              ignored: identifier, 80 distinct values
-  color, as seen  categorical, 3 values; missing in 1 row, dropped
-  size            numeric; missing in 3 rows, dropped
+  id              ignored: identifier or free text, 80 distinct values
+  color, as seen  categorical, 3 values; 1 row without a value dropped
+  size            numeric; 3 rows without a value dropped
   kind            label, 3 values
-  4 rows dropped because a value is missing; --missing median keeps rows that have a label
+  4 rows dropped because a value is missing; --missing median keeps them and fills numbers with the median
   1 column ignored; force one with --categorical COLUMN or --numeric COLUMN
 "
     )

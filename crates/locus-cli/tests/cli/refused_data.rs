@@ -19,7 +19,7 @@ fn all_missing_files_are_named_at_once() {
         "USCensus1990.data.txt (for census)",
     ];
     let with = |more: &[&'static str]| [&files, more].concat();
-    let part = "with the first 10 000 rows of the census, USCensus1990.first10000.data.txt, the problem `census-10k` can run instead";
+    let part = "with the first 10,000 rows of the census, USCensus1990.first10000.data.txt, the problem `census-10k` can run instead";
     let desk = Desk::new();
     let paper = ["bench", "--suite", "paper", "--out", "out"];
     let all = "mushroom financial statlog jester covertype adult census` downloads them";
@@ -38,7 +38,7 @@ fn all_missing_files_are_named_at_once() {
     assert!(!said.stderr.contains("shuttle.trn"), "it is there: {}", said.stderr);
     let one = ["bench", "--problems", "adult,statlog", "--data", "some"];
     desk.locus(one).refused(&[
-        "missing file: adult.full (for adult); `locus data fetch --data some adult` downloads it, or put it into `some`",
+        "missing file: adult.full (for adult); `locus data fetch --data some adult` tries to download it, or put it into `some`",
     ]);
     let census = ["bench", "--problems", "census", "--data", "some"];
     desk.locus(census).refused(&["missing file: USCensus1990.data.txt (for census); ", part]);

@@ -206,6 +206,9 @@ fn check_optimal(optimal: &[f64], rewards: &[f64], n_actions: usize) -> Result<O
         return Ok(None);
     };
     let mean_optimal = mean(&mut optimal.iter().copied());
+    if is_index_of_best(optimal, rewards, n_actions) {
+        return Err(format!("`optimal` holds the index of the best action in most rounds: {OPTIMAL}"));
+    }
     let excess = excess(reward(action).zip(optimal.iter().copied()));
     if excess > MAX_STANDARD_ERRORS {
         return Err(format!(
@@ -226,6 +229,20 @@ fn check_optimal(optimal: &[f64], rewards: &[f64], n_actions: usize) -> Result<O
         )
     };
     Ok((excess > MAX_STANDARD_ERRORS).then(note))
+}
+
+/// Whether `optimal` is the index of the best action in most rounds, and not its reward.
+fn is_index_of_best(optimal: &[f64], rewards: &[f64], n_actions: usize) -> bool {
+    let (mut indices, mut best_rewards) = (0, 0);
+    for (optimal, rewards) in optimal.iter().zip(rewards.chunks_exact(n_actions)) {
+        let best = best(rewards);
+        indices += usize::from(
+            rewards.iter().position(|reward| *reward == best) == Some(*optimal as usize)
+                && optimal.fract() == 0.0,
+        );
+        best_rewards += usize::from(*optimal == best);
+    }
+    indices * 10 >= optimal.len() * 9 && best_rewards * 2 < optimal.len()
 }
 
 /// Mean difference of the pairs, first minus second, in standard errors. 0 if rounding to `f32` would explain it; infinite if all
@@ -287,6 +304,24 @@ mod tests {
     use crate::data::npy::tests::{npy, npy_f64};
     use crate::data::npz::tests::npz;
     use zip::CompressionMethod;
+
+    #[test]
+    fn indices_of_best_actions_are_refused_as_floats_too() {
+        // Rewards above and below the indices, so that their means say nothing.
+        let rewards: Vec<f64> = (0..60).map(|place| f64::from((place * 7) % 11) / 3.0).collect();
+        let rounds = || rewards.chunks_exact(3);
+        let index =
+            |rewards: &[f64]| rewards.iter().position(|reward| *reward == best(rewards)).unwrap() as f64;
+        let indices: Vec<f64> = rounds().map(index).collect();
+        assert!(is_index_of_best(&indices, &rewards, 3));
+        assert!(check_optimal(&indices, &rewards, 3).unwrap_err().contains("the index of the best action"));
+        let bests: Vec<f64> = rounds().map(best).collect();
+        assert!(!is_index_of_best(&bests, &rewards, 3));
+        // Where the best action is 1 and earns 1, the two are the same.
+        let binary = [0.0, 1.0].repeat(20);
+        assert!(!is_index_of_best(&[1.0; 20], &binary, 2));
+        assert!(check_optimal(&[1.0; 20], &binary, 2).is_ok());
+    }
 
     fn load(members: &[(&str, Vec<u8>)]) -> Result<Loaded, Error> {
         let folder = tempfile::tempdir().unwrap();
@@ -370,9 +405,8 @@ mod tests {
 
     #[test]
     fn an_optimal_far_below_what_one_action_earns_is_refused() {
-        // Indices of the best action, as floats.
-        let message = with_optimal(|_| 1.0).unwrap_err().to_string();
-        let expected = "simulator.npz: `optimal` has mean 1, but action 1 alone earns 5 on average, 39.8 standard errors more: `optimal` is the best expected";
+        let message = with_optimal(|_| 1.5).unwrap_err().to_string();
+        let expected = "simulator.npz: `optimal` has mean 1.5, but action 1 alone earns 5 on average, 34.8 standard errors more: `optimal` is the best expected";
         assert!(message.contains(expected), "{message}");
         // The rewards of action 1 have a standard error of 0.1005: just within four, and just beyond.
         assert!(with_optimal(|_| 4.6).unwrap().notes.is_empty());

@@ -83,7 +83,7 @@ fn difference_cell(difference: &Difference) -> String {
         .interval
         .map(|(low, high)| format!(" <span class=\"se\">[{}, {}]</span>", signed(low), signed(high)))
         .unwrap_or_default();
-    let level = if difference.verdict() == Verdict::Level { " level" } else { "" };
+    let level = if difference.verdict() == Verdict::Level { " n.s." } else { "" };
     let paired = if difference.paired.is_none() { "*" } else { "" };
     format!(
         "<td data-sort=\"{0}\">{1}{paired}{interval}{level}</td>",
@@ -113,7 +113,7 @@ fn caption(standing: &Standing) -> String {
     let is_compared = standing.leader().is_some() && standing.rivals().nth(1).is_some();
     let difference = match is_compared {
         true => {
-            " Differences have 95 % confidence intervals and are paired, trial by trial; level: the interval includes 0."
+            " Differences have 95 % confidence intervals and are paired, trial by trial; n.s.: not significant, the interval includes 0."
         }
         false => "",
     };

@@ -102,12 +102,12 @@ fn an_interval_with_zero_is_called_level() {
     says(
         &told(&all),
         &[
-            "**`a` and `b` are level**: `a` has the lowest mean normalized regret, 39.00 %",
+            "**`a` has the lowest mean normalized regret, but its lead over `b` is not significant**: 39.00 %",
             "−1.00 points (95 % confidence interval −3.91 to +1.91, which includes 0).",
         ],
     );
     let with_c = [all, rows("p", "c", 0, &[42.0, 40.0, 43.0, 39.0])].concat();
-    says(&told(&with_c), &["`c` is level with `a`, too."]);
+    says(&told(&with_c), &["Neither is its lead over `c`."]);
 }
 
 /// Two independent means with standard errors of √(8/3)/2 each: six degrees of freedom, t is 2.4469. `c` shares trials with `a`.
