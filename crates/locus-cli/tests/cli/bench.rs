@@ -262,7 +262,7 @@ fn the_suite_quick_needs_no_words() {
         said.stderr
     );
     assert!(
-        said.stdout.contains("42 trials ran") && said.stdout.contains("in runs/quick: "),
+        said.stdout.contains("72 trials ran") && said.stdout.contains("in runs/quick: "),
         "{}",
         said.stdout
     );

@@ -22,7 +22,7 @@ fn all_missing_files_are_named_at_once() {
     let part = "with the first 10,000 rows of the census, USCensus1990.first10000.data.txt, the problem `census-10k` can run instead";
     let desk = Desk::new();
     let paper = ["bench", "--suite", "paper", "--out", "out"];
-    let all = "mushroom financial statlog jester covertype adult census` downloads them";
+    let all = "mushroom financial statlog jester covertype adult census` tries to download them";
     let fetch = |folder: &str| format!("`locus data fetch --data {folder} {all}");
     let expected =
         with(&["missing files: ", "--data DIR, or set LOCUS_DATA", "`locus data` lists the sources"]);

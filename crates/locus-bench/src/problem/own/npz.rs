@@ -231,18 +231,17 @@ fn check_optimal(optimal: &[f64], rewards: &[f64], n_actions: usize) -> Result<O
     Ok((excess > MAX_STANDARD_ERRORS).then(note))
 }
 
-/// Whether `optimal` is the index of the best action in most rounds, and not its reward.
+/// Whether `optimal` is the index of the best action in most rounds, and not its reward. One value in all rounds says nothing.
 fn is_index_of_best(optimal: &[f64], rewards: &[f64], n_actions: usize) -> bool {
-    let (mut indices, mut best_rewards) = (0, 0);
+    let (mut n_indices, mut n_rewards) = (0, 0);
     for (optimal, rewards) in optimal.iter().zip(rewards.chunks_exact(n_actions)) {
         let best = best(rewards);
-        indices += usize::from(
-            rewards.iter().position(|reward| *reward == best) == Some(*optimal as usize)
-                && optimal.fract() == 0.0,
-        );
-        best_rewards += usize::from(*optimal == best);
+        let index = rewards.iter().position(|reward| *reward == best);
+        n_indices += usize::from(index.is_some_and(|index| index as f64 == *optimal));
+        n_rewards += usize::from(*optimal == best);
     }
-    indices * 10 >= optimal.len() * 9 && best_rewards * 2 < optimal.len()
+    let varies = optimal.iter().any(|value| *value != optimal[0]);
+    varies && n_indices * 10 >= optimal.len() * 9 && n_rewards * 2 < optimal.len()
 }
 
 /// Mean difference of the pairs, first minus second, in standard errors. 0 if rounding to `f32` would explain it; infinite if all
