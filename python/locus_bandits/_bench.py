@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import inspect
 import os
 import shutil
 import sys
@@ -18,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, _progress
-from ._policy import BasePolicy
-from ._problem import Problem
+from ._policy import BasePolicy, Policy
+from ._problem import Problem, whole
 from ._run import Run
 from ._worker import Pool
 
@@ -49,12 +51,29 @@ def external(
     """A policy of your own under another name than its class has, or with settings.
 
     ``settings`` are passed to the factory in addition to ``n_features``, ``n_actions`` and ``seed``. ``version`` is recorded with
-    each trial, and a resumed run warns if it differs.
+    each trial, and a resumed run warns if it differs; by default it is a checksum of the factory's source and settings.
     """
     found = name or getattr(factory, "__name__", None)
     if found is None:
         raise ValueError(f"{factory!r} has no name; give one with name=")
+    if version is None:
+        version = _fingerprint(factory, settings)
     return External(functools.partial(factory, **settings) if settings else factory, found, version)
+
+
+def _fingerprint(factory: Callable[..., Any], settings: dict[str, Any]) -> str | None:
+    """Changes with the source of the factory and with its settings; None where neither is known."""
+    while isinstance(factory, functools.partial):
+        settings = {**factory.keywords, **settings}
+        factory = factory.func
+    try:
+        source = inspect.getsource(factory)
+    except (OSError, TypeError):
+        if not settings:
+            return None
+        source = ""
+    text = source + "".join(f"\n{key}={settings[key]!r}" for key in sorted(settings))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 Item = str | type[BasePolicy] | BasePolicy | External | Callable[..., PythonPolicy]
@@ -63,13 +82,20 @@ Item = str | type[BasePolicy] | BasePolicy | External | Callable[..., PythonPoli
 def _policy(item: Item) -> str | External:
     if isinstance(item, (str, External)):
         return item
-    if isinstance(item, BasePolicy):
-        return item.name
-    if isinstance(item, type) and issubclass(item, BasePolicy):
-        policy_id: str | None = getattr(item, "policy_id", None)
-        if policy_id is None:
-            raise ValueError(f"{item.__name__} does not say which policy is meant; name it by its text")
-        return policy_id
+    cls = item if isinstance(item, type) else type(item)
+    if issubclass(cls, BasePolicy):
+        if cls is not Policy and "policy_id" not in vars(cls):
+            raise ValueError(
+                f"{cls.__name__} is a subclass of a policy, whose methods the benchmark would not call; name the policy by its "
+                "text, or wrap it in a class with `choose(round, context)` and `learn(round, context, action, reward)`"
+            )
+        if isinstance(item, BasePolicy):
+            if item.n_observed > 0:
+                raise ValueError(f"{cls.__name__} has learned already, but trials begin untrained; name the policy by its text")
+            return item.name
+        if cls is Policy:
+            raise ValueError("Policy does not say which policy is meant; name it by its text")
+        return str(vars(cls)["policy_id"])
     if callable(item):
         return external(cast("Callable[..., PythonPolicy]", item))
     raise ValueError(f"found {item!r} among the policies, expected a text or a class with `choose` and `learn`")
@@ -104,9 +130,10 @@ def bench(
     ``processes`` processes. An exception ends its trial, which is recorded as failed; the next call tries it again.
 
     ``jobs`` threads run the trials of our policies, by default one for each core. ``out`` is the folder of the run; without it, a
-    temporary folder vanishes with the returned object. Ctrl-C stops the run; finished trials are kept, and the same call resumes.
+    temporary folder vanishes with the returned object. Ctrl-C stops the run when the running policies return from their next call;
+    finished trials are kept, and the same call resumes.
     """
-    folder = data if data is not None else os.environ.get("LOCUS_DATA")
+    folder = data if data is not None else os.environ.get("LOCUS_DATA") or None
     described = _core.suite(os.fspath(suite), folder)
     if problems is None:
         loaded = [Problem(name, data=folder) for name in described["problems"]]
@@ -131,31 +158,27 @@ def bench(
         raise ValueError("policies is one policy, expected a list of policies")
     named = [_policy(item) for item in (described["policies"] if policies is None else policies)]
     externals = {item.name: item.factory for item in named if isinstance(item, External)}
-    for name, number in {"jobs": jobs, "processes": processes}.items():
-        if number is not None and number < 1:
-            raise ValueError(f"{name} is {number}, expected at least 1")
-
+    processes = whole("processes", processes, 1)
     bar = _progress.bar() if progress else None
-    pool = Pool(processes, externals) if processes > 1 and externals else None
     asked: dict[str, Any] = {
         "problems": [problem._problem for problem in loaded],
         "policies": [item if isinstance(item, str) else (item.name, item.version, item.factory) for item in named],
-        "trials": described["trials"] if trials is None else trials,
-        "first_trial": described["first_trial"] if first_trial is None else first_trial,
-        "steps": default_steps if steps is None else steps,
+        "trials": whole("trials", described["trials"] if trials is None else trials, 1),
+        "first_trial": whole("first_trial", described["first_trial"] if first_trial is None else first_trial, 0),
+        "steps": whole("steps", default_steps if steps is None else steps, 1),
         "seed": described["seed"] if seed is None else _core.check_seed(seed),
-        "propensities": described["propensities"] if propensities is None else propensities,
-        "jobs": (os.cpu_count() or 1) if jobs is None else jobs,
-        "out": None if out is None else Path(out),
+        "propensities": bool(described["propensities"] if propensities is None else propensities),
+        "jobs": (os.cpu_count() or 1) if jobs is None else whole("jobs", jobs, 1),
+        # A policy may change the current folder.
+        "out": None if out is None else Path(out).expanduser().absolute(),
         "suite": os.fspath(suite) if problems is None else "python",
         "command": ["locus_bandits.bench", *(Path(word).name for word in sys.argv[:1] if word)],
         "show": bar.show if bar else None,
         "processes": processes,
-        "submit": pool.submit if pool else None,
+        "submit": None,
     }
-    for key in ("trials", "first_trial", "steps"):
-        if not isinstance(asked[key], int) or asked[key] < (key != "first_trial"):
-            raise ValueError(f"{key} is {asked[key]!r}, expected an integer of at least {int(key != 'first_trial')}")
+    pool = Pool(processes, externals) if processes > 1 and externals else None
+    asked["submit"] = pool.submit if pool else None
     if out is None:
         asked["out"] = Path(tempfile.mkdtemp(prefix="locus-"))
     try:
@@ -169,17 +192,18 @@ def bench(
             bar.close()
         if pool:
             pool.close()
-    for warning in outcome["warnings"]:
-        warnings.warn(warning, stacklevel=2)
     if outcome["interrupted"]:
         if out is None:
             shutil.rmtree(asked["out"], ignore_errors=True)
+            raise KeyboardInterrupt("the trials were in a temporary folder; give `out` to keep them")
         raise KeyboardInterrupt("finished trials are kept; the same call resumes the run")
+    run = Run(asked["out"])
+    if out is None:
+        weakref.finalize(run, shutil.rmtree, asked["out"], ignore_errors=True)
+    for warning in outcome["warnings"]:
+        warnings.warn(warning, stacklevel=2)
     if outcome["failed"]:
         n = len(outcome["failed"])
         first = outcome["failed"][0]
         warnings.warn(f"{n} of the trials failed; the first is {first}; `trials` has all errors", stacklevel=2)
-    run = Run(asked["out"])
-    if out is None:
-        weakref.finalize(run, shutil.rmtree, asked["out"], ignore_errors=True)
     return run

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final, overload
 
 from typing_extensions import Self, disjoint_base
 
@@ -26,7 +26,6 @@ __all__ = [
     "problems",
     "report",
     "run",
-    "saved_as",
     "suite",
     "table",
     "trials",
@@ -38,6 +37,9 @@ class NumericError(ArithmeticError): ...
 
 @final
 class Decision:
+    def __new__(cls, action: int, propensity: float | None, round: int) -> Self: ...
+    def __hash__(self) -> int: ...
+    def __getnewargs__(self) -> tuple[int, float | None, int]: ...
     @property
     def action(self) -> int: ...
     @property
@@ -47,6 +49,8 @@ class Decision:
 
 @final
 class FitReport:
+    def __new__(cls, minibatches: int, mean_loss: float | None, interventions: int) -> Self: ...
+    def __getnewargs__(self) -> tuple[int, float | None, int]: ...
     @property
     def minibatches(self) -> int: ...
     @property
@@ -59,6 +63,7 @@ class PolicyBase:
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
     def _build(self, text: str, n_features: int, n_actions: int, seed: int) -> None: ...
     def _load(self, bytes: bytes) -> None: ...
+    def _described(self) -> tuple[str, int, int, int]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -68,12 +73,22 @@ class PolicyBase:
     def choose(
         self, x: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None, propensity: bool = True, round: int | None = None
     ) -> Decision: ...
+    @overload
     def choose_many(
         self,
         X: npt.ArrayLike,
         *,
         allowed: npt.ArrayLike | None = None,
-        propensity: bool = True,
+        propensity: Literal[True] = True,
+        rounds: npt.ArrayLike | None = None,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+    @overload
+    def choose_many(
+        self,
+        X: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        propensity: bool,
         rounds: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64] | None]: ...
     def learn(
@@ -104,12 +119,22 @@ class Snapshot:
     def choose(
         self, x: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None, propensity: bool = True, round: int | None = None
     ) -> Decision: ...
+    @overload
     def choose_many(
         self,
         X: npt.ArrayLike,
         *,
         allowed: npt.ArrayLike | None = None,
-        propensity: bool = True,
+        propensity: Literal[True] = True,
+        rounds: npt.ArrayLike | None = None,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+    @overload
+    def choose_many(
+        self,
+        X: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        propensity: bool,
         rounds: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64] | None]: ...
     def predict(self, X: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]: ...
@@ -155,7 +180,6 @@ class ProblemBase:
 
 def policies() -> list[PolicyInfo]: ...
 def problems() -> list[ProblemInfo]: ...
-def saved_as(bytes: bytes) -> tuple[str, int, int, int]: ...
 def check_seed(seed: object) -> int: ...
 def run(asked: dict[str, Any]) -> dict[str, Any]: ...
 def play_trial(name: str, factory: Callable[..., Any], rounds: tuple[Any, Any, Any], seed: int, propensities: bool) -> object: ...

@@ -35,7 +35,7 @@ class BanditEnv(gymnasium.Env[Observation, np.int64]):
         self._contexts, self._rewards, self._best = self.problem.rounds(self.steps, seed=self._seed, trial=trial)
         self._next_trial += 1
         self._t = 0
-        return self._contexts[0], {"trial": trial}
+        return self._contexts[0].copy(), {"trial": trial}
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Takes an action for the context that was observed last."""
@@ -43,8 +43,8 @@ class BanditEnv(gymnasium.Env[Observation, np.int64]):
             raise RuntimeError("the episode has ended; call reset first")
         if not self.action_space.contains(action):
             raise ValueError(f"action is {action!r}, expected an integer from 0 to {self.problem.n_actions - 1}")
-        reward = float(self._rewards[self._t, action])
+        reward = float(self._rewards[self._t, int(action)])
         info = {"regret": float(self._best[self._t]) - reward}
         self._t += 1
         is_over = self._t == self.steps
-        return self._contexts[self._t - int(is_over)], reward, False, is_over, info
+        return self._contexts[self._t - int(is_over)].copy(), reward, False, is_over, info

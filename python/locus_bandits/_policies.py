@@ -102,6 +102,7 @@ def _make(info: PolicyInfo) -> type[BasePolicy]:
         parameters.append(inspect.Parameter(setting["key"], keyword, default=None, annotation=annotation(setting)))
     signature = inspect.Signature(parameters)
     __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{class_name(info['id'])}.__init__"
     members = {
         "__doc__": _doc(info),
         "__init__": __init__,

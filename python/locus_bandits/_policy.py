@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import os
+import stat
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
 import numpy.typing as npt
 
 from . import _core
@@ -42,14 +45,21 @@ def policies() -> list[PolicyInfo]:
 
 def setting_text(value: object) -> str:
     """A setting's value as a policy text writes it."""
-    if isinstance(value, (bool,)) or type(value).__name__ == "bool_":
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Sequence):
-        return "x".join(str(int(size)) for size in value) or "none"
-    item = getattr(value, "item", None)
-    return repr(item() if callable(item) else value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        try:
+            return "x".join(str(operator.index(size)) for size in value) or "none"
+        except TypeError:
+            raise ValueError(f"found {value!r}, expected a list of integers, the sizes of layers") from None
+    text = value if isinstance(value, str) else repr(value)
+    if any(letter in text for letter in ",[]"):
+        raise ValueError(f"found {value!r}, expected one value of a setting")
+    return text
 
 
 class BasePolicy(_core.PolicyBase):
@@ -103,11 +113,13 @@ class BasePolicy(_core.PolicyBase):
     def set_params(self, **params: Any) -> Self:
         """Changes arguments and builds the policy anew. Fails once the policy has learned, since that would be lost."""
         if "random_state" in params:
+            if "seed" in params:
+                raise ValueError("seed and random_state are the same setting; give one of them")
             params["seed"] = params.pop("random_state")
         for name in params:
             if name not in self._params:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._params)}")
-        if self.n_observed > 0:
+        if params and self.n_observed > 0:
             raise ValueError(
                 f"the policy has learned from {self.n_observed} outcomes, which set_params would discard; "
                 "build another policy, or clone this one"
@@ -130,23 +142,28 @@ class BasePolicy(_core.PolicyBase):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the policy to a file, which ``load`` reads. A crash leaves the old file or the new one."""
-        path = Path(path)
+        path = Path(os.path.realpath(path))
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
         handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(self.to_bytes())
                 file.flush()
                 os.fsync(file.fileno())
+            # Readable for those who could read the old file, or for those to whom new files are readable.
+            os.chmod(name, 0o666 & ~_umask() if mode is None else mode)
             os.replace(name, path)
         except BaseException:
             os.unlink(name)
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self._params, self.to_bytes())
+        own = {key: value for key, value in self.__dict__.items() if key != "_params"}
+        return _restore, (type(self), self._params, self.to_bytes()), own
 
     def __repr__(self) -> str:
-        shown = (f"{key}={value!r}" for key, value in self._params.items() if value is not None)
+        params = self.__dict__.get("_params", {})
+        shown = (f"{key}={value!r}" for key, value in params.items() if value is not None)
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -181,8 +198,15 @@ class Policy(BasePolicy):
 def load(source: str | os.PathLike[str] | bytes) -> Policy:
     """Loads a policy from a file, or from the bytes that ``to_bytes`` gave. It continues as if it had never stopped."""
     state = source if isinstance(source, bytes) else Path(source).read_bytes()
-    text, n_features, n_actions, seed = _core.saved_as(state)
-    params = {"policy": text, "n_features": n_features, "n_actions": n_actions, "seed": seed}
-    policy = _restore(Policy, params, state)
-    assert isinstance(policy, Policy)
+    policy = Policy.__new__(Policy)
+    policy._load(state)
+    text, n_features, n_actions, seed = policy._described()
+    policy._params = {"policy": text, "n_features": n_features, "n_actions": n_actions, "seed": seed}
     return policy
+
+
+def _umask() -> int:
+    """The permissions that new files of this process lack."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """The number, if it is a whole one and at least so high."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or not least <= number < 2**63:
+        raise ValueError(f"{name} is {value!r}, expected an integer of at least {least}")
+    return number
 
 
 class ProblemInfo(TypedDict):
@@ -41,7 +53,7 @@ class Problem:
     _is_own: bool
 
     def __init__(self, name: str, *, data: str | os.PathLike[str] | None = None) -> None:
-        folder = data if data is not None else os.environ.get("LOCUS_DATA")
+        folder = data if data is not None else os.environ.get("LOCUS_DATA") or None
         self._problem = _core.ProblemBase._load(name, folder)
         self._is_own = False
 
@@ -61,7 +73,9 @@ class Problem:
         Regret is measured against the best reward of each round, or against ``optimal`` (T,), its best expected reward. Without
         noise in the rewards the two are the same.
         """
-        return cls._own(_core.ProblemBase._from_rounds(name, X, rewards, optimal))
+        # A list shows its type as an array.
+        best = None if optimal is None else np.asanyarray(optimal)
+        return cls._own(_core.ProblemBase._from_rounds(name, X, rewards, best))
 
     @classmethod
     def from_labels(cls, X: npt.ArrayLike, labels: npt.ArrayLike, *, name: str = "labels") -> Problem:
@@ -69,12 +83,17 @@ class Problem:
 
         Every trial draws rows without replacement and standardizes the features.
         """
-        values = np.asarray(labels)
-        if values.ndim != 1:
-            raise ValueError(f"the labels have shape {values.shape}, expected one dimension")
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise ValueError("a label is NaN or infinite; drop its row first")
-        return cls._own(_core.ProblemBase._from_labels(name, X, [str(value) for value in values.tolist()]))
+        texts = []
+        for row, label in enumerate(cast("Any", labels)):
+            value = label.item() if isinstance(label, np.generic) else label
+            # None, NaN, and what pandas and NumPy's masks have in their place.
+            is_missing = value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
+            if is_missing or (isinstance(value, float) and value != value):
+                raise ValueError(f"the label of row {row} is missing; drop the row first")
+            if isinstance(value, (np.ndarray, list, tuple)):
+                raise ValueError("the labels have more than one dimension, expected one")
+            texts.append(str(value))
+        return cls._own(_core.ProblemBase._from_labels(name, X, texts))
 
     @classmethod
     def from_frame(
@@ -93,6 +112,8 @@ class Problem:
         Numeric columns are features, text columns become indicators of their values; identifiers and columns with too many
         values are ignored.
         """
+        if not name or Path(name).name != name:
+            raise ValueError(f"the problem is called {name!r}, expected a name without folders")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.csv"
             if hasattr(frame, "to_csv"):
@@ -155,11 +176,11 @@ class Problem:
         self, steps: int = 2000, *, seed: int = 0, trial: int = 0
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The rounds that ``bench`` plays in a trial: contexts (T, C), rewards (T, A) and the best reward of each round (T,)."""
-        return self._problem.rounds(steps, seed=seed, trial=trial)
+        return self._problem.rounds(whole("steps", steps, 1), seed=_core.check_seed(seed), trial=whole("trial", trial, 0))
 
     def policy_seed(self, policy: str, *, seed: int = 0, trial: int = 0) -> int:
         """The seed that ``bench`` gives a policy of ours in a trial: with it and ``rounds``, a trial can be replayed step by step."""
-        return self._problem.policy_seed(policy, seed=seed, trial=trial)
+        return self._problem.policy_seed(policy, seed=_core.check_seed(seed), trial=whole("trial", trial, 0))
 
     def __repr__(self) -> str:
         return repr(self._problem)

@@ -82,4 +82,6 @@ def bar() -> Bar | None:
         shell = get_ipython()  # type: ignore[no-untyped-call, unused-ignore]
         if type(shell).__name__ == "ZMQInteractiveShell":
             return NotebookBar(display, HTML)
-    return TerminalBar() if sys.stderr.isatty() else None
+    # Programs without a console have no standard error.
+    is_terminal = getattr(sys.stderr, "isatty", None)
+    return TerminalBar() if is_terminal is not None and is_terminal() else None

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from . import _core
 
 
@@ -25,17 +27,27 @@ def _frame(columns: dict[str, Any]) -> Any:
     try:
         import polars  # type: ignore[import-not-found, unused-ignore]
     except ModuleNotFoundError:
-        return columns
+        return {key: np.asarray(column) for key, column in columns.items()}
     return polars.DataFrame(columns)
 
 
-def _number(cell: str) -> float | str | None:
-    if cell == "":
-        return None
+# The columns of tables that hold words.
+TEXTS = {"metric", "policy", "problem", "against", "clock"}
+
+
+def _cell(key: str, text: str) -> float | str | None:
+    if text == "" or key in TEXTS:
+        return text or None
     try:
-        return float(cell)
+        return float(text)
     except ValueError:
-        return cell
+        return text
+
+
+def _names(what: str, names: Sequence[str]) -> list[str]:
+    if isinstance(names, str):
+        raise ValueError(f"{what} is the text {names!r}, expected a list of texts")
+    return list(names)
 
 
 def _html_table(markdown: str) -> str:
@@ -66,7 +78,7 @@ class Table:
         self, run: Run, metric: str, policies: Sequence[str], problems: Sequence[str], against: str | None
     ) -> None:
         # The run stays, for its folder may be a temporary one.
-        self._arguments = run, metric, list(policies), list(problems), against
+        self._arguments = run, metric, _names("policies", policies), _names("problems", problems), against
         # Fails here where there is nothing to show.
         self._text = self._render("text")
 
@@ -90,7 +102,7 @@ class Table:
         """The same as a pandas data frame, a polars one, or a dict of lists, as installed."""
         rows = list(csv.DictReader(io.StringIO(self.to_csv())))
         keys = list(rows[0]) if rows else []
-        return _frame({key: [_number(row[key]) for row in rows] for key in keys})
+        return _frame({key: [_cell(key, row[key]) for row in rows] for key in keys})
 
     def __str__(self) -> str:
         return self._text
@@ -153,7 +165,8 @@ class Run:
     """The folder of a run, written by ``bench`` or by the command ``locus bench``."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+        # The current folder may change.
+        self.folder = Path(folder).expanduser().absolute()
         if not (self.folder / "trials.csv").is_file():
             raise FileNotFoundError(f"{self.folder} is not the folder of a run: it has no trials.csv")
 

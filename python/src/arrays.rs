@@ -7,7 +7,7 @@ use numpy::{Element, Ix1, Ix2, PyArray, PyArrayDyn, PyArrayMethods, PyUntypedArr
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyModule, PyString};
+use pyo3::types::{PyDict, PyModule, PyString};
 
 /// Numbers in C order, and the shape that they have.
 pub(crate) struct Array<T> {
@@ -29,6 +29,10 @@ fn read_slice<T: Element, D: Dimension, R>(
     object: &Bound<'_, PyAny>,
     read: impl FnOnce(&[T]) -> R,
 ) -> Option<R> {
+    // Subclasses may mean something else by their numbers, as masked arrays do.
+    if !object.is_exact_instance_of::<PyUntypedArray>() {
+        return None;
+    }
     let array = object.cast::<PyArray<T, D>>().ok()?;
     // A view into a record may be contiguous and not aligned.
     if !(array.data() as usize).is_multiple_of(align_of::<T>()) || !array.is_c_contiguous() {
@@ -144,11 +148,71 @@ pub(crate) fn show(shape: &[usize]) -> String {
 }
 
 fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
-    if let Ok(array) = object.cast::<PyUntypedArray>() {
-        return Ok(array.clone());
+    if object.is_exact_instance_of::<PyUntypedArray>() {
+        return Ok(object.cast::<PyUntypedArray>()?.clone());
     }
-    let array = numpy(object.py())?.getattr("asarray")?.call1((object,))?;
-    Ok(array.cast_into::<PyUntypedArray>()?)
+    let numpy = numpy(object.py())?;
+    if numpy.getattr("ma")?.call_method1("is_masked", (object,))?.is_truthy()? {
+        return invalid(
+            "a value of a masked array is masked, expected a value; fill or drop it first".to_owned(),
+        );
+    }
+    let array = numpy.getattr("asarray")?.call1((object,))?;
+    let array = array.cast_into::<PyUntypedArray>()?;
+    if kind(&array)? == 'O' && has_numbers(object)? {
+        // A pandas frame with columns of several types, or with types of its own.
+        let arguments = PyDict::new(object.py());
+        arguments.set_item("dtype", "float64")?;
+        arguments.set_item("na_value", f64::NAN)?;
+        let array = object.call_method("to_numpy", (), Some(&arguments))?;
+        return Ok(array.cast_into::<PyUntypedArray>()?);
+    }
+    Ok(array)
+}
+
+/// Whether this is a pandas frame or series whose columns are all numbers.
+fn has_numbers(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Ok(dtypes) = object.getattr("dtypes") else { return Ok(false) };
+    if !object.hasattr("to_numpy")? {
+        return Ok(false);
+    }
+    let is_number = |dtype: &Bound<'_, PyAny>| -> PyResult<bool> {
+        let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>());
+        Ok(kind.is_ok_and(|kind| ["b", "i", "u", "f"].contains(&kind.as_str())))
+    };
+    if dtypes.hasattr("kind")? {
+        return is_number(&dtypes);
+    }
+    let Ok(dtypes) = dtypes.try_iter() else { return Ok(false) };
+    for dtype in dtypes {
+        if !is_number(&dtype?)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A round that a caller gave.
+pub(crate) fn round_number(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match object.extract::<u64>() {
+        Ok(round) if round <= MAX_ROUND => Ok(round),
+        _ => {
+            let found = object.repr().map_or("?".to_owned(), |text| text.to_string());
+            invalid(format!("round is {found}, expected an integer from 0 to {MAX_ROUND}"))
+        }
+    }
+}
+
+/// The highest round, far from where a counter would overflow.
+pub(crate) const MAX_ROUND: u64 = i64::MAX as u64;
+
+/// Rounds of any shape.
+pub(crate) fn round_numbers(object: &Bound<'_, PyAny>) -> PyResult<Array<u64>> {
+    let rounds = counts(object, "rounds")?;
+    match rounds.values.iter().find(|round| **round > MAX_ROUND) {
+        Some(round) => invalid(format!("round is {round}, expected an integer from 0 to {MAX_ROUND}")),
+        None => Ok(rounds),
+    }
 }
 
 fn kind(array: &Bound<'_, PyUntypedArray>) -> PyResult<char> {

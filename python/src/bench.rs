@@ -99,13 +99,16 @@ pub(crate) fn run<'py>(py: Python<'py>, asked: Asked) -> PyResult<Bound<'py, PyD
         })
     });
     let outcome = outcome.map_err(of_bench)?;
-    if let Some(error) = was_interrupted.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
-        return Err(error);
+    if let Some(error) = &was_interrupted
+        && !error.is_instance_of::<PyKeyboardInterrupt>(py)
+    {
+        return Err(error.clone_ref(py));
     }
     if let Some(show) = show.as_ref().filter(|_| !outcome.interrupted) {
         live.show(py, show)?;
     }
-    describe(py, &outcome)
+    // Ctrl-C may come when all trials have ended.
+    describe(py, &outcome, outcome.interrupted || was_interrupted.is_some())
 }
 
 fn experiment(py: Python<'_>, asked: &Asked) -> PyResult<Experiment> {
@@ -140,8 +143,8 @@ fn experiment(py: Python<'_>, asked: &Asked) -> PyResult<Experiment> {
     })
 }
 
-fn describe<'py>(py: Python<'py>, outcome: &RunOutcome) -> PyResult<Bound<'py, PyDict>> {
-    let RunOutcome { ran, skipped, failed, interrupted, discarded, warnings, .. } = outcome;
+fn describe<'py>(py: Python<'py>, outcome: &RunOutcome, interrupted: bool) -> PyResult<Bound<'py, PyDict>> {
+    let RunOutcome { ran, skipped, failed, discarded, warnings, .. } = outcome;
     let described = PyDict::new(py);
     described.set_item("ran", ran)?;
     described.set_item("skipped", skipped)?;

@@ -157,8 +157,16 @@ fn failed(py: Python<'_>, error: &PyErr) -> locus::Error {
     let place = || -> PyResult<Option<String>> {
         let Some(traceback) = error.traceback(py) else { return Ok(None) };
         let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
-        let last = frames.get_item(-1)?;
-        let file: String = last.getattr("filename")?.extract()?;
+        // The last place in the policy's own file, which the first frame names; libraries may be below it.
+        let own: String = frames.get_item(0)?.getattr("filename")?.extract()?;
+        let mut last = frames.get_item(0)?;
+        for frame in frames.try_iter()? {
+            let frame = frame?;
+            if frame.getattr("filename")?.extract::<String>()? == own {
+                last = frame;
+            }
+        }
+        let file = own;
         let line: usize = last.getattr("lineno")?.extract()?;
         let function: String = last.getattr("name")?.extract()?;
         let file = file.rsplit(['/', '\\']).next().unwrap_or(&file).to_owned();

@@ -23,7 +23,7 @@ mod _core {
     #[pymodule_export]
     use crate::listing::{policies, problems};
     #[pymodule_export]
-    use crate::policy::{Decision, FitReport, PolicyBase, Snapshot, check_seed, saved_as};
+    use crate::policy::{Decision, FitReport, PolicyBase, Snapshot, check_seed};
     #[pymodule_export]
     use crate::problem::ProblemBase;
 

@@ -4,6 +4,7 @@
 //! policy, a learner has it alone.
 
 use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -11,9 +12,11 @@ use locus::{Choice, Choose, Outcome, PolicySpec, Propensity, Request, Seed, Shap
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyTuple};
 
-use crate::arrays::{Array, Rows, counts, invalid, mask, numbers, read_context, show};
+use crate::arrays::{
+    Array, Rows, counts, invalid, mask, numbers, read_context, round_number, round_numbers, show,
+};
 use crate::errors::of_policy;
 
 /// A decision: the action, how probable it was, and its round.
@@ -33,6 +36,22 @@ pub(crate) struct Decision {
 
 #[pymethods]
 impl Decision {
+    #[new]
+    fn new(action: usize, propensity: Option<f64>, round: u64) -> Self {
+        Self { action, propensity, round }
+    }
+
+    /// For pickling and copying.
+    fn __getnewargs__(&self) -> (usize, Option<f64>, u64) {
+        (self.action, self.propensity, self.round)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.action, self.propensity.map(f64::to_bits), self.round).hash(&mut hasher);
+        hasher.finish()
+    }
+
     fn __repr__(&self) -> String {
         let propensity = self.propensity.map_or("None".to_owned(), |probability| format!("{probability:?}"));
         format!("Decision(action={}, propensity={propensity}, round={})", self.action, self.round)
@@ -56,6 +75,16 @@ pub(crate) struct FitReport {
 
 #[pymethods]
 impl FitReport {
+    #[new]
+    fn new(minibatches: u32, mean_loss: Option<f64>, interventions: u64) -> Self {
+        Self { minibatches, mean_loss, interventions }
+    }
+
+    /// For pickling and copying.
+    fn __getnewargs__(&self) -> (u32, Option<f64>, u64) {
+        (self.minibatches, self.mean_loss, self.interventions)
+    }
+
     fn __repr__(&self) -> String {
         let Self { minibatches, mean_loss, interventions } = self;
         let mean_loss = mean_loss.map_or("None".to_owned(), |loss| format!("{loss:?}"));
@@ -191,7 +220,7 @@ fn requests<'a>(
 /// The rounds that a caller gave: one for each row.
 fn given_rounds(rounds: Option<&Bound<'_, PyAny>>, n_rows: usize) -> PyResult<Option<Vec<u64>>> {
     let Some(rounds) = rounds else { return Ok(None) };
-    let Array { values, shape } = counts(rounds, "rounds")?;
+    let Array { values, shape } = round_numbers(rounds)?;
     match shape[..] {
         [length] if length == n_rows => Ok(Some(values)),
         _ => invalid(format!("rounds have shape {}, expected ({n_rows},)", show(&shape))),
@@ -229,8 +258,9 @@ trait Chooser: Sync {
         x: &Bound<'_, PyAny>,
         allowed: Option<&Bound<'_, PyAny>>,
         propensity: bool,
-        round: Option<u64>,
+        round: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
+        let round = round.map(round_number).transpose()?;
         let allowed = Allowed::read(allowed, None)?;
         with_context(x, |context| {
             self.rounds().decide(round, 1, |round| {
@@ -324,11 +354,11 @@ trait Chooser: Sync {
     fn draws<'py>(
         &self,
         contexts: &Bound<'py, PyAny>,
-        round: Option<u64>,
+        round: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let py = contexts.py();
         let rows = Rows::many(contexts)?;
-        let round = round.unwrap_or_else(|| self.rounds().next());
+        let round = round.map(round_number).transpose()?.unwrap_or_else(|| self.rounds().next());
         let (rewards, n_actions) = self.with(py, |chooser| {
             let contexts: Vec<&[f32]> = (0..rows.n_rows).map(|index| rows.row(index)).collect();
             let rewards = chooser.sample_rewards(round, &contexts).map_err(of_policy)?;
@@ -364,7 +394,8 @@ impl PolicyBase {
 
     /// Puts a policy into the slot.
     fn fill(&self, py: Python<'_>, policy: Box<dyn locus::Policy>) {
-        self.rounds.0.store(policy.next_round(), Ordering::Relaxed);
+        // Snapshots share the counter, so it never falls.
+        self.rounds.0.fetch_max(policy.next_round(), Ordering::Relaxed);
         py.detach(|| *self.write() = Some(policy));
     }
 
@@ -424,6 +455,14 @@ impl PolicyBase {
         Ok(())
     }
 
+    /// Text, number of features, number of actions and seed.
+    fn _described(&self, py: Python<'_>) -> PyResult<(String, usize, usize, u64)> {
+        self.look(py, |policy| {
+            let shape = policy.shape();
+            (policy.name().to_owned(), shape.n_features, shape.n_actions, policy.seed().number())
+        })
+    }
+
     /// The policy in canonical form, such as ``lu-gauss@paper[floor=0.1]``.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
@@ -453,7 +492,7 @@ impl PolicyBase {
         x: &Bound<'_, PyAny>,
         allowed: Option<&Bound<'_, PyAny>>,
         propensity: bool,
-        round: Option<u64>,
+        round: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         self.decide_one(x, allowed, propensity, round)
     }
@@ -495,6 +534,8 @@ impl PolicyBase {
         let py = X.py();
         if rounds.is_none()
             && weights.is_none()
+            && actions.is_instance_of::<PyInt>()
+            && (rewards.is_instance_of::<PyFloat>() || rewards.is_instance_of::<PyInt>())
             && let (Ok(action), Ok(reward)) = (actions.extract::<usize>(), rewards.extract::<f64>())
         {
             return with_context(X, |context| {
@@ -530,7 +571,7 @@ impl PolicyBase {
         check("rewards", &rewards.shape)?;
         let rounds = match rounds {
             Some(rounds) => {
-                let rounds = counts(rounds, "rounds")?;
+                let rounds = round_numbers(rounds)?;
                 check("rounds", &rounds.shape)?;
                 Some(rounds.values)
             }
@@ -599,7 +640,7 @@ impl PolicyBase {
     fn sample_rewards<'py>(
         &self,
         X: &Bound<'py, PyAny>,
-        round: Option<u64>,
+        round: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.draws(X, round)
     }
@@ -694,7 +735,7 @@ impl Snapshot {
         x: &Bound<'_, PyAny>,
         allowed: Option<&Bound<'_, PyAny>>,
         propensity: bool,
-        round: Option<u64>,
+        round: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         self.decide_one(x, allowed, propensity, round)
     }
@@ -740,7 +781,7 @@ impl Snapshot {
     fn sample_rewards<'py>(
         &self,
         X: &Bound<'py, PyAny>,
-        round: Option<u64>,
+        round: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         self.draws(X, round)
     }
@@ -748,14 +789,6 @@ impl Snapshot {
     fn __repr__(&self) -> String {
         format!("<snapshot of {}>", self.chooser.name())
     }
-}
-
-/// What a saved policy is: its text, number of features, number of actions and seed.
-#[pyfunction]
-pub(crate) fn saved_as(bytes: &[u8]) -> PyResult<(String, usize, usize, u64)> {
-    let policy = locus::load(bytes).map_err(of_policy)?;
-    let shape = policy.shape();
-    Ok((policy.name().to_owned(), shape.n_features, shape.n_actions, policy.seed().number()))
 }
 
 /// Fails unless a seed is a whole number that the library takes.

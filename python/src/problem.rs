@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use locus::{PolicySpec, Seed, Shape};
 use locus_bench::problem::{
-    CsvOptions, Loaded, MissingValues, from_labels, from_rounds, load, load_csv, load_npz, parse_delimiter,
+    CsvOptions, Loaded, MissingValues, Usage, from_labels, from_rounds, load, load_csv, load_npz,
+    parse_delimiter,
 };
 use locus_bench::trial::{TrialId, sequence_seed};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
@@ -38,6 +39,7 @@ impl ProblemBase {
         rewards: &Bound<'_, PyAny>,
         optimal: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let py = contexts.py();
         let contexts = Rows::many(contexts)?;
         let rewards = numbers(rewards, "array of rewards")?;
         let n_actions = match rewards.shape[..] {
@@ -75,7 +77,8 @@ impl ProblemBase {
             None => None,
         };
         let shape = Shape::new(contexts.n_features, n_actions);
-        let loaded = from_rounds(name, shape, contexts.values, rewards.values, optimal).map_err(of_bench)?;
+        let (contexts, rewards) = (contexts.values, rewards.values);
+        let loaded = py.detach(|| from_rounds(name, shape, contexts, rewards, optimal)).map_err(of_bench)?;
         Ok(Self { loaded })
     }
 
@@ -92,7 +95,8 @@ impl ProblemBase {
         if n_rows != labels.len() {
             return invalid(format!("there are {} labels for {n_rows} rows of features", labels.len()));
         }
-        from_labels(name, n_features, &values, &labels).map(|loaded| Self { loaded }).map_err(of_bench)
+        let loaded = features.py().detach(|| from_labels(name, n_features, &values, &labels));
+        loaded.map(|loaded| Self { loaded }).map_err(of_bench)
     }
 
     /// A CSV file with a header, and its column of labels.
@@ -149,10 +153,33 @@ impl ProblemBase {
         self.loaded.problem.max_steps()
     }
 
-    /// Warnings about the data, such as dropped rows.
+    /// Warnings about the data: dropped rows, ignored columns.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.loaded.notes.clone()
+        let mut notes = self.loaded.notes.clone();
+        let Some(schema) = &self.loaded.schema else { return notes };
+        if schema.rows_dropped > 0 {
+            notes.push(format!(
+                "{}: dropped {} of {} rows, in which a value is missing; missing=\"median\" keeps those with a label",
+                self.name(),
+                schema.rows_dropped,
+                schema.rows_read
+            ));
+        }
+        let ignored = schema.columns.iter().filter(|column| !column.is_forced);
+        let ignored = ignored.filter_map(|column| match column.usage {
+            Usage::Ignored(reason) => Some(format!("{} ({})", column.name, reason.name())),
+            _ => None,
+        });
+        let ignored: Vec<String> = ignored.collect();
+        if !ignored.is_empty() {
+            notes.push(format!(
+                "{}: ignored {}; categorical= or numeric= forces a column",
+                self.name(),
+                ignored.join(", ")
+            ));
+        }
+        notes
     }
 
     /// The rounds of a trial: contexts (T, C), rewards of every action (T, A) and the best reward of each round (T,).

@@ -204,14 +204,134 @@ class Dies(Greedy):
 
 
 def test_a_process_that_dies_takes_its_trials_alone(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="the process of the trial"):
-        lb.bench(["linear"], [Dies, Greedy], out=tmp_path, processes=2, **FAST)
+    with pytest.warns(UserWarning, match="the process of the trial died with exit code 3"):
+        lb.bench(["linear"], [Dies, Greedy], out=tmp_path, processes=3, trials=4, steps=60, progress=False)
     found = rows(tmp_path)
-    assert found["linear", "Dies", "0"][1] and found["linear", "uniform", "1"][1] == ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lb.bench(["linear"], [Greedy], out=tmp_path, processes=2, **FAST)
-    assert rows(tmp_path)["linear", "Greedy", "1"][1] == ""
+    for trial in "0123":
+        assert "exit code 3" in found["linear", "Dies", trial][1] and found["linear", "Greedy", trial][1] == ""
+
+
+@pytest.mark.parametrize("source", ["stdin", "script"])
+def test_the_main_program_is_not_run_again_in_processes(source: str, tmp_path: Path) -> None:
+    pytest.importorskip("cloudpickle")
+    program = """
+print("once")
+import locus_bandits as lb
+class Mine:
+    def __init__(self, n_features, n_actions, seed): self.n = n_actions
+    def choose(self, round, context):
+        print("noise")
+        return round % self.n
+    def learn(self, round, context, action, reward): pass
+lb.bench(["linear"], [Mine], trials=2, steps=20, out="run", processes=2)
+"""
+    (tmp_path / "script.py").write_text(program)
+    words = [sys.executable, "-" if source == "stdin" else "script.py"]
+    done = subprocess.run(words, input=program, cwd=tmp_path, text=True, capture_output=True)
+    assert done.returncode == 0 and done.stdout == "once\n", done
+    assert rows(tmp_path / "run")["linear", "Mine", "1"][1] == ""
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_ctrl_c_of_a_terminal_discards_what_is_running(processes: int, tmp_path: Path) -> None:
+    """A terminal signals the whole group of processes."""
+    (tmp_path / "slow.py").write_text(
+        "import time\n"
+        "class Slow:\n"
+        "    def __init__(self, n_features, n_actions, seed): open('begun', 'w').close()\n"
+        "    def choose(self, round, context): time.sleep(0.002); return 0\n"
+        "    def learn(self, round, context, action, reward): pass\n"
+    )
+    (tmp_path / "main.py").write_text(
+        "import locus_bandits as lb, slow\n"
+        f"lb.bench(['linear'], [slow.Slow], trials=3, steps=100_000, out='run', processes={processes})\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "main.py"], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate()
+    assert process.returncode != 0 and "finished trials are kept" in error
+    assert {policy for _, policy, _ in rows(tmp_path / "run")} == {"uniform"}
+
+
+def test_no_process_outlives_a_run_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import os, time\n"
+        "class Slow:\n"
+        "    def __init__(self, n_features, n_actions, seed): open(f'pid-{os.getpid()}', 'w').close()\n"
+        "    def choose(self, round, context): time.sleep(0.01); return 0\n"
+        "    def learn(self, round, context, action, reward): pass\n"
+    )
+    program = "import locus_bandits as lb, slow\n"
+    program += "lb.bench(['linear'], [slow.Slow], trials=2, steps=1_000_000, out='run', processes=2)\n"
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
+    while len(list(tmp_path.glob("pid-*"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    for path in tmp_path.glob("pid-*"):
+        number = int(path.name.removeprefix("pid-"))
+        # They would run for hours; a zombie that nobody waits for is gone, too.
+        while True:
+            try:
+                if Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                    break
+            except (FileNotFoundError, ProcessLookupError):
+                break
+            time.sleep(0.05)
+
+
+def test_changed_code_and_settings_are_noticed(tmp_path: Path) -> None:
+    lb.bench(["linear"], [lb.external(Greedy, name="mine", epsilon=0.1)], out=tmp_path, **FAST)
+    lb.bench(["linear"], [lb.external(Greedy, name="mine", epsilon=0.1)], out=tmp_path, **FAST)
+    for other in (lb.external(Greedy, name="mine", epsilon=0.2), lb.external(Recorder, name="mine", epsilon=0.1)):
+        with pytest.warns(UserWarning, match="were run by locus"):
+            lb.bench(["linear"], [other], out=tmp_path, **FAST)
+
+
+class Wanders(Greedy):
+    def __init__(self, n_features: int, n_actions: int, seed: int) -> None:
+        super().__init__(n_features, n_actions, seed)
+        os.chdir("/")
+
+
+def test_a_policy_may_change_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = lb.bench(["linear"], [Wanders], out="run", **FAST)
+    assert len(run.trials) == 4 and len(list((tmp_path / "run/curves").iterdir())) == 8
+
+
+def test_classes_that_the_benchmark_would_not_call_are_refused() -> None:
+    class Tuned(lb.LinFullPost):
+        pass
+
+    trained = lb.LinUcb(n_features=10, n_actions=8)
+    trained.learn([0.0] * 10, 1, 1.0)
+    for item, message in {
+        Tuned: "methods the benchmark would not call",
+        Tuned(n_features=10, n_actions=8): "methods the benchmark would not call",
+        lb.Policy: "which policy is meant",
+        trained: "has learned already",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            lb.bench(["linear"], [item], **FAST)
+    run = lb.bench(["linear"], [lb.LinUcb(n_features=10, n_actions=8, floor=0.1)], **FAST)
+    assert "lin-ucb[floor=0.1]" in set(run.trials["policy"])
+
+
+def test_without_standard_error_nothing_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    lb.bench(["linear"], ["lin-ucb"], trials=1, steps=20, out=tmp_path)
+
+
+def test_tables_keep_names_that_look_like_numbers(tmp_path: Path) -> None:
+    run = lb.bench(["linear"], [lb.external(Greedy, name="0"), lb.external(Greedy, name="nan")], out=tmp_path, **FAST)
+    assert {"0", "nan"} <= set(run.table().to_frame()["policy"])
 
 
 def test_a_class_on_standard_input_takes_part(tmp_path: Path) -> None:
@@ -285,6 +405,23 @@ def test_problems_of_arrays_labels_frames_and_files(tmp_path: Path) -> None:
     file = lb.Problem.from_csv(tmp_path / "colors.csv", "color")
     np.testing.assert_array_equal(frame.rounds(50)[0], file.rounds(50)[0])
     assert lb.Problem.from_frame(pandas.DataFrame(table), "color", ignore=["kind"]).n_features == 2
+    gaps = pandas.DataFrame({**table, "id": [f"u{row}" for row in range(120)]})
+    gaps.loc[:9, "a"] = np.nan
+    notes = lb.Problem.from_frame(gaps, "color", name="gaps").notes
+    assert notes == [
+        'gaps: dropped 10 of 120 rows, in which a value is missing; missing="median" keeps those with a label',
+        "gaps: ignored id (identifier); categorical= or numeric= forces a column",
+    ]
+    (tmp_path / "precious.csv").write_text("mine")
+    for name in (str(tmp_path / "precious"), "../precious", "a/b", ""):
+        with pytest.raises(ValueError, match="expected a name without folders"):
+            lb.Problem.from_frame(pandas.DataFrame(table), "color", name=name)
+    assert (tmp_path / "precious.csv").read_text() == "mine"
+    for missing in (None, np.nan, pandas.NA, pandas.NaT):
+        with pytest.raises(ValueError, match="the label of row 2 is missing"):
+            lb.Problem.from_labels(X[:4], ["a", "b", missing, "a"])
+    with pytest.raises(ValueError, match="the label of row 1 is missing"):
+        lb.Problem.from_labels(X[:2], np.ma.masked_array([1, 2], mask=[False, True]))
     numbers = lb.Problem.from_labels(X, labels, name="numbers")
     assert (numbers.n_features, numbers.n_actions) == (3, 3)
     contexts, _, _ = numbers.rounds(120)
@@ -305,7 +442,12 @@ def test_bad_problems_are_refused(tmp_path: Path) -> None:
         "built-in": lambda: lb.Problem.from_arrays(X, rewards, name="wheel"),
         "labels for 4 rows": lambda: lb.Problem.from_labels(X, [1, 2]),
         "2 to 10000": lambda: lb.Problem.from_labels(X, [1, 1, 1, 1]),
-        "a label is NaN": lambda: lb.Problem.from_labels(X, [1, 2, np.nan, 1]),
+        "the label of row 2 is missing": lambda: lb.Problem.from_labels(X, [1, 2, np.nan, 1]),
+        "more than one dimension": lambda: lb.Problem.from_labels(X, [[1], [2], [1], [2]]),
+        "steps is -1": lambda: lb.Problem("wheel").rounds(-1),
+        "trials is 1.5": lambda: lb.bench(["wheel"], ["lin-ucb"], trials=1.5),  # type: ignore[arg-type]
+        "policies is the text": lambda: lb.bench(["wheel"], ["lin-ucb"], **FAST).table(policies="lin-ucb"),
+        "index of the best action$": lambda: lb.Problem.from_arrays(X, rewards, optimal=[0, 1, 2, 0]),
         "expected a pandas or polars": lambda: lb.Problem.from_frame({"a": [1]}, "a"),
         "no problem is called `whel`": lambda: lb.Problem("whel"),
         "two problems are called": lambda: lb.bench(["wheel", "wheel"], ["lin-ucb"], out=tmp_path / "x", **FAST),

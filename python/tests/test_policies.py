@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import io
+import os
 import pickle
 import pydoc
 import runpy
@@ -362,6 +363,91 @@ def test_errors_are_those_of_python(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="damaged"):
         lb.load(bytes(damaged))
     assert issubclass(lb.NumericError, ArithmeticError)
+
+
+def test_masked_values_are_refused_and_pandas_types_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    policy = trained("lin-full-post")
+    x = contexts(1)[0].astype(np.float64)
+    masked = np.ma.masked_array(x, mask=[False, True, False, False, False])
+    for call in (
+        lambda: policy.choose(masked),
+        lambda: policy.choose_many(masked[None, :]),
+        lambda: policy.learn(masked, 1, 1.0),
+        lambda: policy.learn([x, x], np.ma.masked_array([0, 1], mask=[True, False]), [1.0, 2.0]),
+        lambda: policy.choose(x, allowed=np.ma.masked_array([True] * 3, mask=[True, False, False])),
+    ):
+        with pytest.raises(ValueError, match="masked"):
+            call()
+    assert policy.choose(np.ma.masked_array(x), round=70) == policy.choose(x, round=70)
+    frame = pandas.DataFrame([x]).astype({1: "Float64", 2: "float32"})
+    frame[3] = True
+    expected = policy.predict_proba([[x[0], x[1], x[2], 1.0, x[4]]])
+    np.testing.assert_array_equal(policy.predict_proba(frame), expected)
+    frame.loc[0, 1] = pandas.NA
+    with pytest.raises(ValueError, match="feature 1 of the context is NaN"):
+        policy.predict_proba(frame)
+    with pytest.raises(ValueError, match="expected numbers"):
+        policy.choose([x[0], "1", x[2], x[3], x[4]])
+    for reward in (np.complex128(1 + 2j), np.timedelta64(3)):
+        with pytest.raises(ValueError, match="expected numbers"):
+            policy.learn(x, 1, reward)
+
+
+def test_small_objects_and_attributes_can_be_pickled() -> None:
+    policy = trained("lin-ucb")
+    decision, report = policy.choose(contexts(1)[0]), policy.learn(contexts(1)[0], 0, 1.0)
+    for value in (decision, report):
+        assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == value
+    assert len({decision, copy.copy(decision)}) == 1
+    policy.note = "kept"  # type: ignore[attr-defined]
+    assert copy.deepcopy(policy).note == pickle.loads(pickle.dumps(policy)).note == "kept"  # type: ignore[attr-defined]
+
+
+def test_saving_keeps_modes_and_links(tmp_path: Path) -> None:
+    policy, path = build("lin-ucb"), tmp_path / "p.locus"
+    mask = os.umask(0o022)
+    try:
+        policy.save(path)
+        assert path.stat().st_mode & 0o777 == 0o644
+        path.chmod(0o664)
+        (tmp_path / "link").symlink_to(path)
+        policy.save(tmp_path / "link")
+    finally:
+        os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o664 and (tmp_path / "link").is_symlink()
+    assert lb.load(tmp_path / "link").name == "lin-ucb"
+
+
+def test_rounds_are_never_used_twice_by_mistake() -> None:
+    policy, x = build("lin-ucb"), contexts(1)[0]
+    snapshot = policy.snapshot()
+    assert [policy.choose(x).round, policy.choose(x).round] == [0, 1]
+    policy.set_params(seed=1)
+    assert snapshot.choose(x).round == 2
+    for call in (
+        lambda: policy.choose(x, round=2**63),
+        lambda: policy.choose(x, round=-1),
+        lambda: policy.choose(x, round=1.5),  # type: ignore[arg-type]
+        lambda: policy.choose_many([x], rounds=np.array([2**64 - 1], np.uint64)),
+        lambda: policy.learn(x, 1, 1.0, rounds=2**63),
+        lambda: policy.sample_rewards([x], round=-1),
+    ):
+        with pytest.raises(ValueError, match="round is|rounds h"):
+            call()
+    assert policy.choose(x, round=2**63 - 1).round == 2**63 - 1
+    assert policy.choose(x).round == 2**63
+
+
+def test_settings_that_are_none_are_refused() -> None:
+    for settings in ({"decoder_layers": [8.7]}, {"initial": "uniform,floor=0.3"}, {"decoder_layers": np.array([2.5])}):
+        with pytest.raises(ValueError, match="expected"):
+            lb.LuGauss(n_features=2, n_actions=2, **settings)
+    assert lb.LuGauss(n_features=2, n_actions=2, decoder_layers=np.array([8, 4])).name.endswith("[decoder_layers=8x4]")
+    with pytest.raises(ValueError, match="give one of them"):
+        lb.LinUcb(n_features=2, n_actions=2).set_params(seed=1, random_state=2)
+    with pytest.raises(TypeError, match=r"LinUcb.__init__\(\)"):
+        lb.LinUcb(2, 2)
 
 
 def test_numbers_that_overflow_are_numeric_errors() -> None:
