@@ -74,8 +74,9 @@ def peer(name):
 
 def markdown(run, names):
     """Normalized cumulative regret ± standard error, and CPU µs a step: the median over trials, averaged over problems."""
-    regret, runtime = (cells(run.table(metric, policies=names)) for metric in ("cumulative", "runtime"))
-    problems = [name for name in PROBLEMS if any((policy, name) in regret for policy in names)]
+    regret, runtime = (cells(run.table(metric)) for metric in ("cumulative", "runtime"))
+    problems = [name for name in PROBLEMS if any(problem == name for _, problem in regret)]
+    names = [name for name in names if any(policy == name for policy, _ in regret)]
     lines = [["policy", "mean value", *problems, "CPU µs a step"], ["---", *["---:"] * (len(problems) + 2)]]
     for name in sorted(names, key=lambda name: (value(regret, name, "mean_value", "mean"), name)):
         seconds = [value(runtime, name, problem, "median") for problem in problems]
