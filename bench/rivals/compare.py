@@ -77,7 +77,7 @@ def markdown(run, names):
     regret, runtime = (cells(run.table(metric)) for metric in ("cumulative", "runtime"))
     problems = [name for name in PROBLEMS if any(problem == name for _, problem in regret)]
     names = [name for name in names if any(policy == name for policy, _ in regret)]
-    lines = [["policy", "mean value", *problems, "CPU µs a step"], ["---", *["---:"] * (len(problems) + 2)]]
+    lines = [["policy", "mean regret", *problems, "CPU µs a step"], ["---", *["---:"] * (len(problems) + 2)]]
     for name in sorted(names, key=lambda name: (value(regret, name, "mean_value", "mean"), name)):
         seconds = [value(runtime, name, problem, "median") for problem in problems]
         step = sum(seconds) / len(seconds) / run.trials["steps"][0] * 1e6

@@ -81,7 +81,7 @@ class VwBag(VowpalWabbit):
     """VW with `--bag 10 --greedify --coin`: ten bootstrapped models vote.
 
     `--greedify` always updates the first model once. `--coin` is VW's optimizer without a learning rate: with VW's default optimizer
-    the mean value is about 6 higher, most of it on Wheel. For SquareCB the default optimizer is the better one.
+    the mean regret is about 6 higher, most of it on Wheel. For SquareCB the default optimizer is the better one.
     """
 
     options = "--bag 10 --greedify --coin"
@@ -91,7 +91,7 @@ class ContextualbanditsLinUcb:
     """`contextualbandits.online.LinUCB`: `predict` and `partial_fit`, one row at a time.
 
     Defaults: α = 1, λ = 1, with an intercept, updates by Sherman–Morrison. The library recommends a smaller α; α = 0.1 is better on
-    six problems, but has four times the regret on Wheel, so that its mean value is higher. `ucb_from_empty` does not matter after
+    six problems, but has four times the regret on Wheel, so that its mean regret is higher. `ucb_from_empty` does not matter after
     the initial pulls.
     """
 
