@@ -41,7 +41,7 @@ pub(crate) fn policies(ids: &[String], registry: &Registry) -> Result<u8> {
         text.push_str(&describe(info));
         text.push('\n');
     }
-    text.push_str("Write id, id@preset or id[key=value,…]; the first preset is the default.\n");
+    text.push_str("Write id[@preset][key=value,…]; the first preset is the default.\n");
     print_list(&text)?;
     Ok(0)
 }

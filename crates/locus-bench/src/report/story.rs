@@ -201,7 +201,7 @@ fn by_problem(standing: &Standing) -> Option<String> {
     });
     let level = list(level);
     if !level.is_empty() {
-        text.push_str(&format!(" Its lead is not significant over {level}."));
+        text.push_str(&format!(" Against the runner-up on each, its lead is not significant: {level}."));
     }
     if !others.is_empty() {
         let rest = if own.is_empty() { "" } else { " elsewhere" };

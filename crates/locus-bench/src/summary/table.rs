@@ -266,7 +266,7 @@ impl Table {
         }];
         if self.metric == Metric::Simple {
             words.push(
-                "Simple regret is the mean regret of the last steps: 500, or a quarter of fewer than 2000."
+                "Simple regret is the mean regret over the last 500 steps, or over the last quarter of a trial shorter than 2000 steps."
                     .to_owned(),
             );
         }

@@ -207,7 +207,7 @@ fn check_optimal(optimal: &[f64], rewards: &[f64], n_actions: usize) -> Result<O
     };
     let mean_optimal = mean(&mut optimal.iter().copied());
     if is_index_of_best(optimal, rewards, n_actions) {
-        return Err(format!("`optimal` holds the index of the best action in most rounds: {OPTIMAL}"));
+        return Err("`optimal` looks like indices of the best actions, expected the best expected reward of each round; store those rewards, or leave `optimal` out to measure regret against the best reward of each round".to_owned());
     }
     let excess = excess(reward(action).zip(optimal.iter().copied()));
     if excess > MAX_STANDARD_ERRORS {
@@ -313,7 +313,7 @@ mod tests {
             |rewards: &[f64]| rewards.iter().position(|reward| *reward == best(rewards)).unwrap() as f64;
         let indices: Vec<f64> = rounds().map(index).collect();
         assert!(is_index_of_best(&indices, &rewards, 3));
-        assert!(check_optimal(&indices, &rewards, 3).unwrap_err().contains("the index of the best action"));
+        assert!(check_optimal(&indices, &rewards, 3).unwrap_err().contains("looks like indices"));
         let bests: Vec<f64> = rounds().map(best).collect();
         assert!(!is_index_of_best(&bests, &rewards, 3));
         // Where the best action is 1 and earns 1, the two are the same.

@@ -87,12 +87,14 @@ fn caption(scene: &Scene<'_>) -> Option<String> {
     );
     text.push_str(&match ranking.p_value {
         Some(p) if p < 0.0001 => {
-            "Friedman's test (Iman and Davenport's F) says that they differ: p < 0.0001.".to_owned()
+            "Friedman's test over all of them (Iman and Davenport's F): p < 0.0001.".to_owned()
         }
         Some(p) if p < 0.05 => {
-            format!("Friedman's test (Iman and Davenport's F) says that they differ: p = {p:.4}.")
+            format!("Friedman's test over all of them (Iman and Davenport's F): p = {p:.4}.")
         }
-        Some(p) => format!("Friedman's test (Iman and Davenport's F) does not tell them apart: p = {p:.2}."),
+        Some(p) => format!(
+            "Friedman's test over all of them (Iman and Davenport's F) finds no difference: p = {p:.2}."
+        ),
         None => "All ranks are equal.".to_owned(),
     });
     text.push_str(" Method: Demšar, JMLR 7 (2006); few problems make it cautious.");
