@@ -15,6 +15,9 @@ pub(super) struct Look {
 
 /// The last color is Uniform's.
 const N_COLORS: usize = SERIES.len() - 1;
+/// Our own policy, and the place of the policy of the paper whose look it takes.
+const OURS: &str = "locus";
+const OURS_LIKE: usize = 7;
 const DASHES: [&str; 5] = ["", "7 3", "2 2.5", "9 3 2 3", "12 3 2 3 2 3"];
 
 impl Look {
@@ -28,12 +31,18 @@ impl Look {
 pub(super) fn looks(policies: &[String]) -> Vec<Look> {
     // Others look like those of the paper that are not there, the ablations first, as long as there are such.
     let is_absent = |place: &usize| !policies.iter().any(|policy| policy == paper::POLICIES[*place]);
-    let mut free = (1..paper::POLICIES.len()).rev().filter(is_absent).chain(paper::POLICIES.len()..);
+    // Our own has the purple of an ablation wherever that is absent, so that it looks the same in most reports.
+    let ours = policies.iter().any(|policy| policy == OURS).then_some(OURS_LIKE).filter(is_absent);
+    let mut free = (1..paper::POLICIES.len())
+        .rev()
+        .filter(|place| is_absent(place) && Some(*place) != ours)
+        .chain(paper::POLICIES.len()..);
     let look = |policy: &String| {
         if policy == UNIFORM {
             return Look { color: SERIES[N_COLORS].0, dashes: "1 3", marker: Marker::Circle };
         }
         let own = paper::POLICIES.iter().position(|name| name == policy);
+        let own = own.or(ours.filter(|_| policy == OURS));
         let place = own.or_else(|| free.next()).expect("there is always one more");
         // Five kinds of dashes share no factor with seven markers or eight colors, so that they come together again only
         // after 35 or 40 policies.
@@ -124,5 +133,7 @@ mod tests {
         }
         let alone = |policy: &str, beside: &str| looks(&[beside.to_owned(), policy.to_owned()])[1].clone();
         assert_eq!(alone("lu-sivi", "locus"), alone("lu-sivi", "bbb"));
+        assert_eq!(alone("locus", "lin-pool"), alone("locus", "lu-sivi"));
+        assert_ne!(alone("locus", "lu-gauss-ablation"), alone("lu-gauss-ablation", "locus"));
     }
 }

@@ -10,10 +10,10 @@ use crate::report::svg::escaped;
 use crate::summary::{interventions, seconds_in_words};
 
 pub(super) fn render(section: &Section, level: usize) -> String {
-    section.folders.iter().map(|one| folder(one, level)).collect()
+    section.folders.iter().map(|one| folder(one, section, level)).collect()
 }
 
-fn folder(folder: &RunFolder, level: usize) -> String {
+fn folder(folder: &RunFolder, section: &Section, level: usize) -> String {
     let mut facts: Vec<(&str, String)> = Vec::new();
     let first = &folder.rows[0];
     facts.push(("seed", first.seed.to_string()));
@@ -49,9 +49,20 @@ fn folder(folder: &RunFolder, level: usize) -> String {
         html.push_str(&data(run));
         html.push_str(&settings(run));
     }
-    html.push_str(&guarded(&folder.rows, level + 1));
-    html.push_str(&failures(&folder.rows, level + 1));
+    let shown = shown_rows(&folder.rows, section);
+    html.push_str(&guarded(&shown, level + 1));
+    html.push_str(&failures(&shown, level + 1));
     html
+}
+
+/// The rows of policies and problems that the report shows. Names of shown policies may have a mark after them.
+fn shown_rows(rows: &[TrialRow], section: &Section) -> Vec<TrialRow> {
+    let is_shown = |row: &&TrialRow| {
+        let marked = format!("{} ", row.id.policy);
+        section.problems.contains(&row.id.problem)
+            && section.policies.iter().any(|shown| *shown == row.id.policy || shown.starts_with(&marked))
+    };
+    rows.iter().filter(is_shown).cloned().collect()
 }
 
 fn guarded(rows: &[TrialRow], level: usize) -> String {
