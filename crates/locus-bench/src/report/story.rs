@@ -197,11 +197,11 @@ fn by_problem(standing: &Standing) -> Option<String> {
     };
     let level = own.iter().filter(is_level).filter_map(|winner| Some((winner.problem, winner.against?)));
     let level = level.map(|(problem, (other, difference))| {
-        format!("{} on {} ({})", code(other), code(problem), in_brackets(&difference))
+        format!("{} ({}: {})", code(problem), code(other), in_brackets(&difference))
     });
     let level = list(level);
     if !level.is_empty() {
-        text.push_str(&format!(" Against the runner-up on each, its lead is not significant: {level}."));
+        text.push_str(&format!(" Its lead over the runner-up is not significant on {level}."));
     }
     if !others.is_empty() {
         let rest = if own.is_empty() { "" } else { " elsewhere" };
