@@ -108,6 +108,11 @@ fn an_interval_with_zero_is_called_level() {
     );
     let with_c = [all, rows("p", "c", 0, &[42.0, 40.0, 43.0, 39.0])].concat();
     says(&told(&with_c), &["Neither is its lead over `c`."]);
+    let elsewhere = [uniform("q", 4), rows("q", "a", 0, &FLAT), rows("q", "b", 0, &HIGH)].concat();
+    says(
+        &told(&[with_c, elsewhere].concat()),
+        &["Its lead over the runner-up is not significant on `p` (`b`: −1.00, −3.91 to +1.91)."],
+    );
 }
 
 /// Two independent means with standard errors of √(8/3)/2 each: six degrees of freedom, t is 2.4469. `c` shares trials with `a`.
