@@ -389,7 +389,7 @@ def test_masked_values_are_refused_and_pandas_types_taken() -> None:
         policy.predict_proba(frame)
     with pytest.raises(ValueError, match="expected numbers"):
         policy.choose([x[0], "1", x[2], x[3], x[4]])
-    for reward in (np.complex128(1 + 2j), np.timedelta64(3)):
+    for reward in (np.complex128(1 + 2j), np.timedelta64(3, "s")):
         with pytest.raises(ValueError, match="expected numbers"):
             policy.learn(x, 1, reward)
 
