@@ -3,11 +3,13 @@
 
 mod arrays;
 mod bench;
+mod chooser;
 mod errors;
 mod foreign;
 mod listing;
 mod policy;
 mod problem;
+mod snapshot;
 #[cfg(feature = "timing")]
 mod timing;
 
@@ -19,13 +21,17 @@ mod _core {
     #[pymodule_export]
     use crate::bench::{main, play_trial, report, run, suite, table, trials};
     #[pymodule_export]
+    use crate::chooser::Decision;
+    #[pymodule_export]
     use crate::errors::NumericError;
     #[pymodule_export]
     use crate::listing::{policies, problems};
     #[pymodule_export]
-    use crate::policy::{Decision, FitReport, PolicyBase, Snapshot, check_seed};
+    use crate::policy::{FitReport, PolicyBase, check_seed};
     #[pymodule_export]
     use crate::problem::ProblemBase;
+    #[pymodule_export]
+    use crate::snapshot::Snapshot;
 
     #[cfg(feature = "timing")]
     #[pymodule_export]
