@@ -128,6 +128,17 @@ pub trait Policy: Choose {
     /// If one outcome is invalid, nothing is learned and [`Error::index`] says which.
     fn learn_many(&mut self, outcomes: &[Outcome<'_>]) -> Result<FitReport, Error>;
 
+    /// Trains if training is due. Only a policy with the setting `training=manual` needs it.
+    ///
+    /// [`Policy::learn`] then only takes note of outcomes: it updates posteriors in place where a policy has them, which takes
+    /// microseconds, but leaves nets and rebuilds to this call, which takes milliseconds. Decide with snapshots while it runs. A
+    /// call after every outcome gives the same policy as `training=auto`.
+    ///
+    /// Returns the default report if nothing was due. Fails as [`Policy::learn`] does if training diverges.
+    fn train(&mut self) -> Result<FitReport, Error> {
+        Ok(FitReport::default())
+    }
+
     /// The seed that it was built with.
     fn seed(&self) -> Seed;
 

@@ -1,6 +1,11 @@
 //! When a policy trains its learner, and on what.
 
-use crate::registry::settings::AgentConfig;
+use crate::Seed;
+use crate::agent::replay::Keep;
+use crate::registry::settings::{AgentConfig, ReplayConfig, ScheduleConfig, TrainingMode};
+use crate::registry::values::Start;
+
+const STRETCH_POWER: f64 = 0.5;
 
 /// Initial pulls and training schedule of the policy around a [`Learner`](crate::Learner).
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +24,40 @@ impl Plan {
         Self { agent: agent.clone(), training: None, propensity_draws: PROPENSITY_DRAWS }
     }
 
-    /// A model that is trained after every `every` outcomes (0 counts as 1).
+    /// A model that is trained after every `every` outcomes (0 counts as 1), however many there are.
     ///
-    /// The replay keeps the last `replay_capacity` outcomes, or all with `None`.
+    /// The replay keeps the last `replay_capacity` outcomes, or all with `None`. [`Plan::scheduled`] and
+    /// [`Plan::with_replay_bound`] keep the cost flat.
     pub fn trained(agent: &AgentConfig, every: u32, replay_capacity: Option<usize>) -> Self {
-        let training = Some(Training { every: every.max(1), replay_capacity });
-        Self { training, ..Self::untrained(agent) }
+        let schedule = ScheduleConfig::default().stretch_after(Start(None));
+        let training = Training { every: every.max(1), replay_capacity, replay_bound: None, schedule };
+        Self { training: Some(training), ..Self::untrained(agent) }
+    }
+
+    /// Makes training rarer as outcomes accumulate, or leaves it to [`Policy::train`](crate::Policy::train).
+    #[must_use]
+    pub fn scheduled(mut self, schedule: &ScheduleConfig) -> Self {
+        if let Some(training) = &mut self.training {
+            training.schedule = schedule.clone();
+        }
+        self
+    }
+
+    /// Bounds a replay that would keep all outcomes: it then holds at most `bound`, weighted to stand for all.
+    ///
+    /// Half of them are the latest, the others a random sample of all earlier ones.
+    #[must_use]
+    pub fn with_replay_bound(mut self, bound: Option<usize>) -> Self {
+        if let Some(training) = &mut self.training {
+            training.replay_bound = bound;
+        }
+        self
+    }
+
+    /// Both, by the settings of a policy that trains on a replay.
+    #[must_use]
+    pub(crate) fn on_replay(self, replay: &ReplayConfig) -> Self {
+        self.scheduled(&replay.schedule).with_replay_bound(replay.replay_bound.0)
     }
 
     /// Sets the draws in [`Decider::distribution`](crate::Decider::distribution), at least 1; the default is 128.
@@ -35,10 +68,67 @@ impl Plan {
 }
 
 /// When a model is trained, and on what.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Training {
-    /// Outcomes from one round of training to the next.
-    pub(crate) every: u32,
-    /// How many of the last observations the replay keeps; `None` keeps all.
-    pub(crate) replay_capacity: Option<usize>,
+    /// Outcomes from one round of training to the next, at the start.
+    every: u32,
+    /// How many of the last observations the replay keeps; `None` leaves it to the bound.
+    replay_capacity: Option<usize>,
+    replay_bound: Option<usize>,
+    schedule: ScheduleConfig,
+}
+
+impl Training {
+    /// Whether only [`Policy::train`](crate::Policy::train) trains.
+    pub(crate) fn is_manual(&self) -> bool {
+        self.schedule.training == TrainingMode::Manual
+    }
+
+    /// After how many outcomes the next round of training is due, if one was just now, after `n_observed`.
+    pub(crate) fn next_after(&self, n_observed: u64, agent: &AgentConfig) -> u64 {
+        let every = u64::from(self.every);
+        match self.schedule.stretch_after.0.map(u64::from) {
+            // What is forgotten must be learned again, so with a half-life training stays as frequent.
+            Some(start) if n_observed >= start && agent.half_life.0.is_none() => {
+                let stretch = (n_observed as f64 / start as f64).powf(STRETCH_POWER);
+                n_observed.saturating_add((every as f64 * stretch) as u64)
+            }
+            _ => (n_observed / every).saturating_add(1).saturating_mul(every),
+        }
+    }
+
+    /// What the replay keeps.
+    pub(crate) fn keep(&self, agent: &AgentConfig, seed: Seed) -> Keep {
+        Keep { capacity: self.replay_capacity, bound: self.replay_bound, half_life: agent.half_life.0, seed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::values::HalfLife;
+
+    fn rounds(plan: &Plan, until: u64) -> Vec<u64> {
+        let training = plan.training.as_ref().unwrap();
+        let next = |n: &u64| Some(training.next_after(*n, &plan.agent));
+        std::iter::successors(next(&0), next).take_while(|n| *n <= until).collect()
+    }
+
+    /// Every 20 up to 2000, then a hundredth of what there is: from n to 2n in 70 rounds.
+    #[test]
+    fn training_becomes_rarer_in_proportion_to_the_number_of_outcomes() {
+        let agent = AgentConfig::default();
+        let plan = Plan::trained(&agent, 20, None).scheduled(&ScheduleConfig::default());
+        let found = rounds(&plan, 1_000_000);
+        let expected: Vec<u64> = (1..=101).map(|round| 20 * round).collect();
+        assert_eq!(found[..101], expected);
+        for n in [4_000, 40_000, 400_000] {
+            let n_rounds = found.iter().filter(|round| (n..2 * n).contains(*round)).count();
+            assert!((69..=72).contains(&n_rounds), "{n}: {n_rounds}");
+        }
+        let every: Vec<u64> = (1..=500).map(|round| 20 * round).collect();
+        assert_eq!(rounds(&Plan::trained(&agent, 20, None), 10_000), every);
+        let forgetful = Plan { agent: agent.half_life(HalfLife(Some(500.0))), ..plan };
+        assert_eq!(rounds(&forgetful, 10_000), every);
+    }
 }

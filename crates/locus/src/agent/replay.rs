@@ -1,15 +1,25 @@
 //! The observations that a policy trains on.
+//!
+//! A replay keeps all observations, or the last ones up to its capacity, or a bounded number that stands for all: half of them
+//! the latest, the others a uniform random sample of everything older, with weights that add up to those of all older ones. So
+//! sums over the replay estimate sums over all observations without bias.
+//!
+//! With a half-life, weights decay with age, and observations that no longer count are dropped.
 
 use crate::registry::save::{Decoder, Encoder};
-use crate::{Error, Outcome, Rng, Shape};
+use crate::{Error, Outcome, Rng, Seed, Shape};
 
-/// Observations in order of arrival, all of them or the last `capacity`.
+/// Observations in order of arrival: all of them, the last `capacity`, or a weighted sample that stands for all.
 ///
-/// Adding one takes constant time, or logarithmic time with weights; at capacity the newest replaces the oldest.
+/// Adding one takes constant time, or logarithmic time with weights.
 #[derive(Clone, Debug)]
 pub struct Replay {
     n_features: usize,
+    /// The most observations that it holds.
     capacity: usize,
+    /// Where the random numbers of a sample come from; `None` drops the oldest observation at capacity.
+    sampling: Option<Seed>,
+    half_life: Option<f64>,
     /// [n, C], a ring once `capacity` is reached.
     contexts: Vec<f32>,
     /// [n]
@@ -17,9 +27,66 @@ pub struct Replay {
     /// [n]
     rewards: Vec<f64>,
     /// `None` while all weights are 1, so that unweighted sampling uses the same random numbers as in earlier versions.
-    weights: Option<SumTree>,
+    weights: Option<Weights>,
     /// Index of the oldest observation.
     oldest: usize,
+    /// How many observations were added, kept or not.
+    n_added: u64,
+    /// The strata of a sample that is smaller than what it stands for.
+    strata: Option<Strata>,
+}
+
+/// How a replay is bounded, and how weights decay.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keep {
+    /// The last ones, up to this many.
+    pub(crate) capacity: Option<usize>,
+    /// Without a capacity: a sample of this size stands for all.
+    pub(crate) bound: Option<usize>,
+    /// The age at which an observation counts half.
+    pub(crate) half_life: Option<f64>,
+    /// The random numbers of the sample.
+    pub(crate) seed: Seed,
+}
+
+/// After this many half-lives an observation is dropped: all that are older would add 1/16384 to the sum of weights.
+const HALF_LIVES: f64 = 14.0;
+
+/// The weights of the observations as they were given, by place.
+#[derive(Clone, Debug)]
+struct Weights {
+    own: Vec<f64>,
+    /// Those of the latest observations; with a half-life, relative to the one added as number `base`.
+    tree: SumTree,
+    base: u64,
+    /// Those of the sample of older observations.
+    older: SumTree,
+}
+
+/// Which places hold the latest observations, and which a sample of all older ones.
+#[derive(Clone, Debug)]
+struct Strata {
+    /// The places of the latest observations, a ring.
+    latest: Vec<u32>,
+    /// The place in `latest` of the oldest of them.
+    first: usize,
+    /// The places of the sample.
+    older: Vec<u32>,
+    /// The sum of the weights of all older observations, kept or not.
+    older_weight: f64,
+    /// By place: how many observations came before it.
+    arrivals: Vec<u64>,
+}
+
+impl Strata {
+    /// How many older observations there are, kept or not.
+    fn n_older(&self, n_added: u64) -> u64 {
+        n_added - self.latest.len() as u64
+    }
+
+    fn is_older(&self, place: usize, n_added: u64) -> bool {
+        self.arrivals[place] < self.n_older(n_added)
+    }
 }
 
 /// One observation of a [`Replay`].
@@ -38,15 +105,32 @@ pub struct Observation<'a> {
 
 impl Replay {
     /// An empty replay that keeps the last `capacity` observations, or all with `None`.
+    #[cfg(test)]
     pub(crate) fn new(n_features: usize, capacity: Option<usize>) -> Self {
+        Self::keeping(n_features, Keep { capacity, bound: None, half_life: None, seed: Seed::new(0) })
+    }
+
+    /// An empty replay.
+    pub(crate) fn keeping(n_features: usize, keep: Keep) -> Self {
+        let mut capacity = keep.capacity.or(keep.bound).unwrap_or(usize::MAX).max(1);
+        if let Some(half_life) = keep.half_life {
+            capacity = capacity.min((HALF_LIVES * half_life).ceil() as usize);
+        }
+        // A single observation has no older ones beside it.
+        let is_sample =
+            keep.capacity.is_none() && keep.half_life.is_none() && (2..usize::MAX).contains(&capacity);
         Self {
             n_features,
-            capacity: capacity.unwrap_or(usize::MAX).max(1),
+            capacity,
+            sampling: is_sample.then_some(keep.seed),
+            half_life: keep.half_life,
             contexts: Vec::new(),
             actions: Vec::new(),
             rewards: Vec::new(),
             weights: None,
             oldest: 0,
+            n_added: 0,
+            strata: None,
         }
     }
 
@@ -60,27 +144,42 @@ impl Replay {
         self.actions.is_empty()
     }
 
+    /// Whether it holds only a sample of the observations that it stands for.
+    pub fn is_sample(&self) -> bool {
+        self.strata.is_some()
+    }
+
     /// The sum of all weights: how many observations these count as.
     pub fn total_weight(&self) -> f64 {
-        self.weights.as_ref().map_or(self.len() as f64, SumTree::total)
+        match (&self.weights, &self.strata, self.half_life) {
+            (Some(weights), Some(strata), _) => weights.tree.total() + strata.older_weight,
+            (Some(weights), None, None) => weights.tree.total(),
+            (Some(weights), None, Some(half_life)) => {
+                weights.tree.total() * decay(self.n_added - 1 - weights.base, half_life)
+            }
+            (None, Some(_), _) => self.n_added as f64,
+            (None, None, None) => self.len() as f64,
+            (None, None, Some(half_life)) => {
+                let log = -std::f64::consts::LN_2 / half_life;
+                libm::expm1(self.len() as f64 * log) / libm::expm1(log)
+            }
+        }
     }
 
     /// Whether any observation has, or had, a weight other than 1.
     pub fn is_weighted(&self) -> bool {
-        self.weights.is_some()
+        self.weights.is_some() || self.strata.is_some() || self.half_life.is_some()
     }
 
     /// Adds an outcome as the newest observation.
     pub(crate) fn push(&mut self, outcome: &Outcome<'_>) {
         debug_assert_eq!(outcome.context.len(), self.n_features);
-        let action = outcome.action as u32;
-        let place = if self.len() < self.capacity { self.len() } else { self.oldest };
         if outcome.weight != 1.0 && self.weights.is_none() {
-            self.weights = Some(SumTree::of_ones(self.len()));
+            self.weigh();
         }
-        if let Some(weights) = &mut self.weights {
-            weights.set(place, outcome.weight);
-        }
+        let place = self.free_place();
+        self.set_weight(place, outcome.weight);
+        let action = outcome.action as u32;
         if place == self.len() {
             self.contexts.extend_from_slice(outcome.context);
             self.actions.push(action);
@@ -89,21 +188,157 @@ impl Replay {
             self.contexts[place * self.n_features..][..self.n_features].copy_from_slice(outcome.context);
             self.actions[place] = action;
             self.rewards[place] = outcome.reward;
+        }
+        if let Some(strata) = &mut self.strata {
+            strata.arrivals[place] = self.n_added;
+        }
+        self.n_added += 1;
+    }
+
+    /// The place of the next observation; what it holds is dropped.
+    fn free_place(&mut self) -> usize {
+        if self.len() < self.capacity {
+            return self.len();
+        }
+        let Some(seed) = self.sampling else {
+            let place = self.oldest;
             self.oldest = (place + 1) % self.capacity;
+            return place;
+        };
+        let n_added = self.n_added;
+        let strata = self.strata.get_or_insert_with(|| {
+            let (n, n_older) = (self.actions.len() as u32, self.actions.len() as u32 / 2);
+            // Nothing was dropped yet, so the older ones are all there.
+            let older_weight = match &mut self.weights {
+                None => f64::from(n_older),
+                Some(weights) => (0..n_older as usize).fold(0.0, |sum, place| {
+                    weights.make_older(place);
+                    sum + weights.own[place]
+                }),
+            };
+            let arrivals = (0..u64::from(n)).collect();
+            Strata {
+                latest: (n_older..n).collect(),
+                first: 0,
+                older: (0..n_older).collect(),
+                older_weight,
+                arrivals,
+            }
+        });
+        // The oldest of the latest observations joins the older ones, of which each is in the sample with the same probability.
+        let aged = strata.latest[strata.first] as usize;
+        let n_older = strata.n_older(n_added) + 1;
+        strata.older_weight += self.weights.as_ref().map_or(1.0, |weights| weights.own[aged]);
+        let mut rng = seed.stream("replay", n_added);
+        let is_taken = rng.uniform() * n_older as f64 >= strata.older.len() as f64;
+        let place = if is_taken {
+            if let Some(weights) = &mut self.weights {
+                weights.tree.set(aged, 0.0);
+            }
+            aged
+        } else {
+            let member = rng.below(strata.older.len());
+            let dropped = std::mem::replace(&mut strata.older[member], aged as u32) as usize;
+            if let Some(weights) = &mut self.weights {
+                weights.make_older(aged);
+                weights.older.set(dropped, 0.0);
+            }
+            dropped
+        };
+        strata.latest[strata.first] = place as u32;
+        strata.first = (strata.first + 1) % strata.latest.len();
+        place
+    }
+
+    /// Starts to keep weights, which are all 1 so far.
+    fn weigh(&mut self) {
+        let n = self.len();
+        let mut weights = Weights {
+            own: vec![1.0; n],
+            tree: SumTree::of_ones(n),
+            base: self.arrival(0),
+            older: SumTree::of_ones(0),
+        };
+        if let Some(strata) = &self.strata {
+            strata.older.iter().for_each(|&place| weights.make_older(place as usize));
+        }
+        self.weights = Some(weights);
+        self.rebase();
+    }
+
+    fn set_weight(&mut self, place: usize, weight: f64) {
+        let (n_added, half_life) = (self.n_added, self.half_life);
+        let Some(weights) = &mut self.weights else { return };
+        if place == weights.own.len() {
+            weights.own.push(weight);
+        } else {
+            weights.own[place] = weight;
+        }
+        match half_life {
+            None => weights.tree.set(place, weight),
+            Some(half_life) => {
+                let growth = (n_added - weights.base) as f64 / half_life;
+                weights.tree.set(place, weight * libm::exp2(growth));
+                // Before the largest weights overflow.
+                if growth > 512.0 {
+                    weights.base = n_added;
+                    self.rebase();
+                }
+            }
         }
     }
 
-    /// Observation `index`; 0 is the oldest. Panics if there is none.
+    /// Computes the decayed weights anew, relative to the base.
+    fn rebase(&mut self) {
+        let (Some(half_life), Some(weights)) = (self.half_life, &mut self.weights) else { return };
+        let (n, oldest, n_added, base) = (self.actions.len(), self.oldest, self.n_added, weights.base);
+        for index in 0..n {
+            let place = (oldest + index) % n;
+            let arrival = n_added as f64 - (n - index) as f64;
+            weights.tree.set(place, weights.own[place] * libm::exp2((arrival - base as f64) / half_life));
+        }
+    }
+
+    /// The place of observation `index`.
+    fn place(&self, index: usize) -> usize {
+        let to_end = self.len() - self.oldest;
+        if index < to_end { self.oldest + index } else { index - to_end }
+    }
+
+    /// How many observations were added before observation `index`.
+    pub(crate) fn arrival(&self, index: usize) -> u64 {
+        match &self.strata {
+            Some(strata) => strata.arrivals[index],
+            None => self.n_added - self.len() as u64 + index as u64,
+        }
+    }
+
+    /// Observation `index`; 0 is the oldest, unless this is a sample. Panics if there is none.
     pub fn get(&self, index: usize) -> Observation<'_> {
         assert!(index < self.len(), "observation {index} of {}", self.len());
-        let to_end = self.len() - self.oldest;
-        let place = if index < to_end { self.oldest + index } else { index - to_end };
+        let place = self.place(index);
         Observation {
             context: &self.contexts[place * self.n_features..][..self.n_features],
             action: self.actions[place] as usize,
             reward: self.rewards[place],
-            weight: self.weights.as_ref().map_or(1.0, |weights| weights.get(place)),
+            weight: self.weight(index, place),
         }
+    }
+
+    fn weight(&self, index: usize, place: usize) -> f64 {
+        let own = self.weights.as_ref().map_or(1.0, |weights| weights.own[place]);
+        match (&self.strata, self.half_life) {
+            (None, None) => own,
+            (None, Some(half_life)) => own * decay((self.len() - 1 - index) as u64, half_life),
+            (Some(strata), _) if strata.is_older(place, self.n_added) => own * self.older_factor(strata),
+            (Some(_), _) => own,
+        }
+    }
+
+    /// How many older observations each of the sample stands for, by weight.
+    fn older_factor(&self, strata: &Strata) -> f64 {
+        strata.older_weight
+            / self.weights.as_ref().map_or(strata.older.len() as f64, |weights| weights.older.total())
     }
 
     /// Samples an observation with replacement, with probability proportional to its weight.
@@ -115,9 +350,35 @@ impl Replay {
 
     /// Like [`Replay::sample`], but returns an index for [`Replay::get`].
     pub fn sample_index(&self, rng: &mut Rng) -> usize {
-        let Some(weights) = &self.weights else { return rng.below(self.len()) };
-        let place = weights.find(rng.uniform() * weights.total());
-        (place + self.len() - self.oldest) % self.len()
+        if let Some(strata) = &self.strata {
+            return self.sample_stratum(strata, rng);
+        }
+        match (&self.weights, self.half_life) {
+            (None, None) => rng.below(self.len()),
+            (None, Some(half_life)) => {
+                // The age has a geometric distribution, truncated at what is kept.
+                let log = -std::f64::consts::LN_2 / half_life;
+                let kept = -libm::expm1(self.len() as f64 * log);
+                let age = (libm::log1p(-rng.uniform() * kept) / log) as usize;
+                self.len() - 1 - age.min(self.len() - 1)
+            }
+            (Some(weights), _) => {
+                let place = weights.tree.find(rng.uniform() * weights.tree.total());
+                (place + self.len() - self.oldest) % self.len()
+            }
+        }
+    }
+
+    fn sample_stratum(&self, strata: &Strata, rng: &mut Rng) -> usize {
+        let is_older = rng.uniform() * self.total_weight() < strata.older_weight;
+        match (&self.weights, is_older) {
+            (None, true) => strata.older[rng.below(strata.older.len())] as usize,
+            (None, false) => {
+                strata.latest[(strata.first + rng.below(strata.latest.len())) % strata.latest.len()] as usize
+            }
+            (Some(weights), true) => weights.older.find(rng.uniform() * weights.older.total()),
+            (Some(weights), false) => weights.tree.find(rng.uniform() * weights.tree.total()),
+        }
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
@@ -129,22 +390,34 @@ impl Replay {
             encoder.f64(observation.reward);
         }
         encoder.u64(u64::from(self.weights.is_some()));
-        if self.weights.is_some() {
+        if let Some(weights) = &self.weights {
             // Weighted sampling depends on the position of each weight in the ring.
             encoder.usize(self.oldest);
-            (0..self.len()).for_each(|index| encoder.f64(self.get(index).weight));
+            (0..self.len()).for_each(|index| encoder.f64(weights.own[self.place(index)]));
+            encoder.u64(weights.base);
+        }
+        encoder.u64(u64::from(self.strata.is_some()));
+        if let Some(strata) = &self.strata {
+            strata.arrivals.iter().for_each(|&arrival| encoder.u64(arrival));
+            strata.older.iter().for_each(|&place| encoder.u64(u64::from(place)));
+            encoder.f64(strata.older_weight);
         }
     }
 
+    /// Reads what [`Self::encode`] wrote, after `n_added` observations.
     pub(crate) fn decode(
         shape: Shape,
-        capacity: Option<usize>,
+        keep: Keep,
+        n_added: u64,
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
-        let mut replay = Self::new(shape.n_features, capacity);
+        let mut replay = Self::keeping(shape.n_features, keep);
         let n_observations = decoder.usize()?;
         if n_observations > 0 && decoder.remaining() / size_of::<f32>() < shape.n_features {
             return Err(decoder.damaged("its observations are cut short".to_owned()));
+        }
+        if decoder.format() > 3 && (n_observations > replay.capacity || n_observations as u64 > n_added) {
+            return Err(decoder.damaged(format!("it kept {n_observations} observations of {n_added}")));
         }
         let mut context = vec![0.0; if n_observations > 0 { shape.n_features } else { 0 }];
         for _ in 0..n_observations {
@@ -153,8 +426,13 @@ impl Replay {
             outcome.check(shape).map_err(|error| decoder.damaged(error.to_string()))?;
             replay.push(&outcome);
         }
+        // Formats 1 and 2 may have kept more than their capacity.
+        replay.n_added = n_added.max(replay.n_added);
         if decoder.format() > 1 && decoder.u64()? != 0 {
             replay.decode_weights(decoder)?;
+        }
+        if decoder.format() > 3 && decoder.u64()? != 0 {
+            replay.decode_strata(decoder)?;
         }
         Ok(replay)
     }
@@ -169,23 +447,77 @@ impl Replay {
         self.actions.rotate_right(oldest);
         self.rewards.rotate_right(oldest);
         self.oldest = oldest;
-        let mut weights = SumTree::of_ones(n);
+        let (mut own, mut tree) = (vec![1.0; n], SumTree::of_ones(n));
         for index in 0..n {
             let weight = decoder.f64()?;
             if !Outcome::is_weight(weight) {
                 return Err(decoder.damaged(format!("an observation has the weight {weight}")));
             }
-            weights.set((oldest + index) % n, weight);
+            own[(oldest + index) % n] = weight;
+            tree.set((oldest + index) % n, weight);
         }
-        self.weights = Some(weights);
+        let base = if decoder.format() > 3 { decoder.u64()? } else { 0 };
+        let reach = self.half_life.map_or(0.0, |half_life| self.n_added.abs_diff(base) as f64 / half_life);
+        if base > self.n_added || reach > 1000.0 {
+            return Err(decoder.damaged(format!("its weights are relative to observation {base}")));
+        }
+        self.weights = Some(Weights { own, tree, base, older: SumTree::of_ones(0) });
+        self.rebase();
         Ok(())
     }
+
+    /// Reads which observations are the latest, and which a sample of the others.
+    fn decode_strata(&mut self, decoder: &mut Decoder<'_>) -> Result<(), Error> {
+        let (n, n_older) = (self.len(), self.len() / 2);
+        if self.sampling.is_none() || n != self.capacity || self.n_added <= n as u64 {
+            return Err(decoder.damaged(format!("it sampled {n} of {} observations", self.n_added)));
+        }
+        let mut arrivals = vec![0; n];
+        arrivals.iter_mut().try_for_each(|arrival| decoder.u64().map(|read| *arrival = read))?;
+        let mut older = Vec::with_capacity(n_older);
+        for _ in 0..n_older {
+            older.push(decoder.u64()?);
+        }
+        let older_weight = decoder.weight_sum()?;
+        let first_latest = self.n_added - (n - n_older) as u64;
+        let mut latest: Vec<u32> =
+            (0..n as u32).filter(|&place| arrivals[place as usize] >= first_latest).collect();
+        latest.sort_unstable_by_key(|&place| arrivals[place as usize]);
+        let mut is_older: Vec<bool> = arrivals.iter().map(|&arrival| arrival < first_latest).collect();
+        let are_older = older.iter().all(|&place| {
+            // Each of them once.
+            is_older.get_mut(place as usize).is_some_and(std::mem::take)
+        });
+        let are_latest = latest.iter().map(|&place| arrivals[place as usize]).eq(first_latest..self.n_added);
+        if !are_older || !are_latest || older_weight <= 0.0 {
+            return Err(decoder.damaged("its sample of observations does not add up"));
+        }
+        let older: Vec<u32> = older.into_iter().map(|place| place as u32).collect();
+        if let Some(weights) = &mut self.weights {
+            older.iter().for_each(|&place| weights.make_older(place as usize));
+        }
+        self.strata = Some(Strata { latest, first: 0, older, older_weight, arrivals });
+        Ok(())
+    }
+}
+
+impl Weights {
+    /// Moves the weight of a place to the older observations.
+    fn make_older(&mut self, place: usize) {
+        self.older.extend_to(place);
+        self.older.set(place, self.own[place]);
+        self.tree.set(place, 0.0);
+    }
+}
+
+/// What an observation of this age counts.
+fn decay(age: u64, half_life: f64) -> f64 {
+    libm::exp2(-(age as f64) / half_life)
 }
 
 /// A binary tree of weights and their sums: sampling in proportion to weights and changing one take logarithmic time.
 #[derive(Clone, Debug)]
 struct SumTree {
-    n: usize,
     /// Node i is the sum of nodes 2i and 2i + 1; the second half holds the weights, and zeros after them.
     nodes: Vec<f64>,
 }
@@ -195,7 +527,7 @@ impl SumTree {
         let n_leaves = n.next_power_of_two();
         let mut nodes = vec![0.0; 2 * n_leaves];
         nodes[n_leaves..][..n].fill(1.0);
-        let mut tree = Self { n, nodes };
+        let mut tree = Self { nodes };
         (1..n_leaves).rev().for_each(|node| tree.add_up(node));
         tree
     }
@@ -216,15 +548,20 @@ impl SumTree {
         self.nodes[self.n_leaves() + place]
     }
 
+    /// Makes room for a weight at `place`.
+    fn extend_to(&mut self, place: usize) {
+        while self.n_leaves() <= place {
+            let n_leaves = self.n_leaves();
+            let mut nodes = vec![0.0; 2 * self.nodes.len()];
+            nodes[2 * n_leaves..][..n_leaves].copy_from_slice(&self.nodes[n_leaves..]);
+            self.nodes = nodes;
+            (1..2 * n_leaves).rev().for_each(|node| self.add_up(node));
+        }
+    }
+
     /// Sets a weight, or adds one at the end.
     fn set(&mut self, place: usize, weight: f64) {
-        self.n = self.n.max(place + 1);
-        if place == self.n_leaves() {
-            let mut nodes = vec![0.0; 2 * self.nodes.len()];
-            nodes[2 * place..][..place].copy_from_slice(&self.nodes[place..]);
-            self.nodes = nodes;
-            (1..2 * place).rev().for_each(|node| self.add_up(node));
-        }
+        self.extend_to(place);
         let mut node = self.n_leaves() + place;
         self.nodes[node] = weight;
         while node > 1 {
@@ -252,6 +589,10 @@ impl SumTree {
 mod tests {
     use super::*;
     use crate::Seed;
+
+    fn keep(capacity: Option<usize>) -> Keep {
+        Keep { capacity, bound: None, half_life: None, seed: Seed::new(0) }
+    }
 
     fn weighted(capacity: Option<usize>, weights: &[f64]) -> Replay {
         let mut replay = Replay::new(1, capacity);
@@ -289,7 +630,8 @@ mod tests {
             let mut encoder = Encoder::default();
             replay.encode(&mut encoder);
             let bytes = encoder.into_bytes();
-            let loaded = Replay::decode(Shape::new(1, 1), capacity, &mut Decoder::new(&bytes)).unwrap();
+            let loaded =
+                Replay::decode(Shape::new(1, 1), keep(capacity), 8, &mut Decoder::new(&bytes)).unwrap();
             let (mut rng, mut loaded_rng) = (Seed::new(1).stream("test", 0), Seed::new(1).stream("test", 0));
             for _ in 0..100 {
                 assert_eq!(replay.sample(&mut rng), loaded.sample(&mut loaded_rng));
@@ -354,7 +696,7 @@ mod tests {
         replay.encode(&mut encoder);
         let bytes = encoder.into_bytes();
         let shape = Shape::new(2, 3);
-        let loaded = Replay::decode(shape, Some(5), &mut Decoder::new(&bytes)).unwrap();
+        let loaded = Replay::decode(shape, keep(Some(5)), 8, &mut Decoder::new(&bytes)).unwrap();
         let (mut rng, mut loaded_rng) = (Seed::new(1).stream("test", 0), Seed::new(1).stream("test", 0));
         for _ in 0..100 {
             assert_eq!(replay.sample(&mut rng), loaded.sample(&mut loaded_rng));

@@ -19,12 +19,21 @@ use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Seed, Shape};
 pub(crate) struct Agent<L: Learner> {
     frame: Arc<Frame>,
     learner: L,
-    training: Option<(Training, Replay)>,
+    training: Option<Trained>,
     n_observed: u64,
     last_round: LastRound,
     /// What the caller set; the highest round learned may be above it.
     next_round: u64,
     pulls: Arc<Pulls>,
+}
+
+/// The training of a policy: its schedule, its replay, and when it is due.
+#[derive(Clone)]
+struct Trained {
+    training: Training,
+    replay: Replay,
+    /// The number of outcomes after which training is due.
+    due_after: u64,
 }
 
 /// The highest round among the outcomes learned.
@@ -93,9 +102,12 @@ impl<L: Learner> Agent<L> {
         L::check(config, identity.shape).map_err(|error| error.of_policy(identity.spec.id()))?;
         let learner = L::new(config, identity.shape, identity.seed);
         let plan = L::plan(config);
-        let training = plan
-            .training
-            .map(|training| (training, Replay::new(identity.shape.n_features, training.replay_capacity)));
+        let training = plan.training.clone().map(|training| {
+            let keep = training.keep(&plan.agent, identity.seed);
+            let (replay, due_after) =
+                (Replay::keeping(identity.shape.n_features, keep), training.next_after(0, &plan.agent));
+            Trained { training, replay, due_after }
+        });
         let pulls = Arc::new(Pulls(vec![0.0; identity.shape.n_actions]));
         let name = identity.spec.to_string();
         let frame = Arc::new(Frame { identity, name, plan });
@@ -154,8 +166,16 @@ impl<L: Learner> Agent<L> {
             }
         }
         let learner = L::decode(config, shape, body)?;
-        let training = match plan.training {
-            Some(training) => Some((training, Replay::decode(shape, training.replay_capacity, body)?)),
+        let training = match plan.training.clone() {
+            Some(training) => {
+                let due_after = match body.format() > 3 {
+                    true => body.u64()?,
+                    false => training.next_after(n_observed, &plan.agent),
+                };
+                let keep = training.keep(&plan.agent, identity.seed);
+                let replay = Replay::decode(shape, keep, n_observed, body)?;
+                Some(Trained { training, replay, due_after })
+            }
             None => None,
         };
         pulls.resize(shape.n_actions, 0.0);
@@ -174,8 +194,8 @@ impl<L: Learner> Agent<L> {
         Ok(())
     }
 
-    /// Counts an outcome that the learner observed, and stores it for training. Returns whether training is due.
-    fn count(&mut self, outcome: &Outcome<'_>) -> bool {
+    /// Counts an outcome that the learner observed, and stores it for training.
+    fn count(&mut self, outcome: &Outcome<'_>) {
         self.n_observed = self.n_observed.saturating_add(1);
         self.last_round = match self.last_round {
             LastRound::None => LastRound::Known(outcome.round),
@@ -183,14 +203,27 @@ impl<L: Learner> Agent<L> {
             LastRound::Unknown => LastRound::Unknown,
         };
         Pulls::count(&mut self.pulls, outcome, self.frame.plan.agent.initial_pulls);
-        let Some((training, replay)) = &mut self.training else { return false };
+        let Some(Trained { replay, .. }) = &mut self.training else { return };
         replay.push(outcome);
-        self.n_observed.is_multiple_of(u64::from(training.every))
     }
 
-    /// Trains, and reverts the training if it diverges.
-    fn train(&mut self, round: u64) -> Result<FitReport, Error> {
-        let Some((_, replay)) = &self.training else { return Ok(FitReport::default()) };
+    /// Trains if it is due and the policy trains by itself.
+    fn train_by_itself(&mut self, round: u64) -> Result<FitReport, Error> {
+        match &self.training {
+            Some(Trained { training, .. }) if !training.is_manual() => self.train_when_due(round),
+            _ => Ok(FitReport::default()),
+        }
+    }
+
+    /// Trains if it is due, and reverts the training if it diverges.
+    fn train_when_due(&mut self, round: u64) -> Result<FitReport, Error> {
+        let Some(Trained { training, replay, due_after }) = &mut self.training else {
+            return Ok(FitReport::default());
+        };
+        if self.n_observed < *due_after {
+            return Ok(FitReport::default());
+        }
+        *due_after = training.next_after(self.n_observed, &self.frame.plan.agent);
         let untrained = self.learner.clone();
         let mut rng = self.frame.identity.seed.stream("fit", self.n_observed);
         self.learner.fit(replay, &mut rng).map_err(|breakdown| {
@@ -604,10 +637,8 @@ impl<L: Learner> Policy for Agent<L> {
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error> {
         self.check_outcome(&outcome)?;
         self.learner.observe(&outcome);
-        match self.count(&outcome) {
-            true => self.train(outcome.round),
-            false => Ok(FitReport::default()),
-        }
+        self.count(&outcome);
+        self.train_by_itself(outcome.round)
     }
 
     fn learn_many(&mut self, outcomes: &[Outcome<'_>]) -> Result<FitReport, Error> {
@@ -615,15 +646,15 @@ impl<L: Learner> Policy for Agent<L> {
             self.check_outcome(outcome).map_err(|error| error.of_outcome(index))?;
         }
         self.learner.observe_many(outcomes);
-        let mut is_due = false;
-        for outcome in outcomes {
-            // Every outcome is counted, whether or not training is due already.
-            is_due |= self.count(outcome);
-        }
+        outcomes.iter().for_each(|outcome| self.count(outcome));
         match outcomes.last() {
-            Some(last) if is_due => self.train(last.round),
-            _ => Ok(FitReport::default()),
+            Some(last) => self.train_by_itself(last.round),
+            None => Ok(FitReport::default()),
         }
+    }
+
+    fn train(&mut self) -> Result<FitReport, Error> {
+        self.train_when_due(self.last_round().unwrap_or(0))
     }
 
     fn seed(&self) -> Seed {
@@ -667,7 +698,8 @@ impl<L: Learner> Policy for Agent<L> {
         body.u64(self.next_round);
         body.f64s(&self.pulls.0);
         self.learner.encode(&mut body);
-        if let Some((_, replay)) = &self.training {
+        if let Some(Trained { replay, due_after, .. }) = &self.training {
+            body.u64(*due_after);
             replay.encode(&mut body);
         }
         save::seal(body)

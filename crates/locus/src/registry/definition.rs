@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::save::Decoder;
-use super::settings::{Config, Field};
+use super::settings::{ADDED, Config, Field};
 use super::spec::{PolicySpec, PolicyText};
 use super::{Identity, did_you_mean};
 use crate::agent::{Agent, Learner, Policy};
@@ -288,6 +288,13 @@ impl<C: Config> Entry for Definition<C> {
     fn resolve(self: Arc<Self>, text: &PolicyText<'_>, is_recorded: bool) -> Result<PolicySpec, Error> {
         let preset = self.preset(text.preset)?;
         let mut config = self.presets[preset].1.clone();
+        if is_recorded {
+            config.for_each_mut(&mut |field, value| {
+                if let Some((_, before)) = ADDED.iter().find(|(key, _)| *key == field.key) {
+                    value.parse(before);
+                }
+            });
+        }
         for (key, value) in &text.settings {
             self.set(&mut config, key, value, is_recorded)?;
         }

@@ -20,7 +20,7 @@ const MAGIC: &[u8; 8] = b"LOCUSPOL";
 ///
 /// Format 1 did not store the number of observations of each action, the highest round, and weights; format 2 did not store the next
 /// round.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 /// Bytes before the body.
 const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the body.

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use super::values::{Capacity, HalfLife, Start};
+
 /// A struct of settings, declared with [`config!`](crate::config).
 pub trait Config: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'static {
     /// Calls `visit` with every setting and its value, in the order of the table.
@@ -305,6 +307,47 @@ config! {
         /// Exploration floor: the share of the probability that every decision spreads evenly over the allowed actions; with 0,
         /// an action may have probability 0, and a log cannot be used to evaluate it
         floor: f64 = 0.0, Range::within(0.0, 1.0), "our choice";
+        /// Half-life of what was learned, in observations: one that is this old counts half; off forgets nothing
+        half_life: HalfLife = HalfLife(None), Range::ANY, "our choice";
+    }
+}
+
+config! {
+    /// Settings of every policy that trains; a table includes them with `..schedule`.
+    ///
+    /// They keep the cost of learning flat: after `stretch_after` observations, training becomes rarer. With a half-life it does
+    /// not: what is forgotten must be learned again.
+    pub struct ScheduleConfig {
+        /// n₀, the number of observations after which training becomes rarer: after n of them, √(n/n₀) times as many lie between
+        /// two rounds of training; never keeps training equally frequent
+        stretch_after: Start = Start(Some(2000)), Range::ANY, "our choice: the paper's 2000 steps do not change";
+        /// Whether `learn` trains when training is due, or only `train` does
+        training: TrainingMode = TrainingMode::Auto, Range::ANY, "our choice";
+    }
+}
+
+config! {
+    /// Settings of every policy that trains on a replay; a table includes them with `..replay`.
+    pub struct ReplayConfig {
+        /// The most observations in a replay whose capacity is all: half are the latest, half a random sample of all earlier
+        /// ones, weighted to stand for them
+        replay_bound: Capacity = Capacity(Some(32_768)), Range::ANY, "our choice";
+        ..schedule: ScheduleConfig = ScheduleConfig::default();
+    }
+}
+
+/// Settings that changed a policy when they were added, with the values that leave it as it was.
+///
+/// A record without them was written by an earlier version and keeps its meaning.
+pub(super) const ADDED: [(&str, &str); 2] = [("stretch_after", "never"), ("replay_bound", "all")];
+
+words! {
+    /// Who calls for training.
+    pub enum TrainingMode {
+        /// Learning trains when training is due.
+        Auto = "auto",
+        /// Only [`Policy::train`](crate::Policy::train) trains.
+        Manual = "manual",
     }
 }
 

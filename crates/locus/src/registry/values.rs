@@ -73,6 +73,53 @@ impl Setting for Capacity {
     }
 }
 
+/// A half-life in observations, or `off`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HalfLife(pub Option<f64>);
+
+impl Setting for HalfLife {
+    fn kind(&self) -> &'static str {
+        "a number from 1 to 1e12, or off"
+    }
+
+    fn parse(&mut self, text: &str) -> bool {
+        let parsed = match text {
+            "off" => Some(Self(None)),
+            number => {
+                let number = number.parse().ok().filter(|number| (1.0..=1e12).contains(number));
+                number.map(|number| Self(Some(number)))
+            }
+        };
+        take(self, parsed)
+    }
+
+    fn format(&self) -> String {
+        self.0.map_or("off".to_owned(), |half_life| half_life.format())
+    }
+}
+
+/// A number of observations after which something begins, or `never`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start(pub Option<u32>);
+
+impl Setting for Start {
+    fn kind(&self) -> &'static str {
+        "a whole number above 0, or never"
+    }
+
+    fn parse(&mut self, text: &str) -> bool {
+        let parsed = match text {
+            "never" => Some(Self(None)),
+            number => number.parse().ok().filter(|&number| number > 0).map(|number| Self(Some(number))),
+        };
+        take(self, parsed)
+    }
+
+    fn format(&self) -> String {
+        self.0.map_or("never".to_owned(), |start| start.to_string())
+    }
+}
+
 /// `inputs`, the hidden layers, `outputs`.
 pub(crate) fn sizes(inputs: usize, hidden: &Layers, outputs: usize) -> Vec<usize> {
     [inputs].into_iter().chain(hidden.0.iter().copied()).chain([outputs]).collect()

@@ -1,7 +1,7 @@
 //! Settings of the multi-task Gaussian process.
 
 use super::prior::PriorSettings;
-use crate::registry::settings::{AgentConfig, config};
+use crate::registry::settings::{AgentConfig, ScheduleConfig, config};
 
 config! {
     /// Settings of `multitask-gp`.
@@ -32,6 +32,7 @@ config! {
         replay_capacity: u32 = 2000, Range::within(1.0, 4000.0), "our choice: a whole trial; FBNN's program: 1000 at random";
         /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
+        ..schedule: ScheduleConfig = ScheduleConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

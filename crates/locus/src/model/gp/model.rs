@@ -115,6 +115,7 @@ impl Learner for MultitaskGp {
 
     fn plan(config: &MultitaskGpConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, Some(config.replay_capacity as usize))
+            .scheduled(&config.schedule)
             .with_propensity_draws(config.propensity_draws as usize)
     }
 

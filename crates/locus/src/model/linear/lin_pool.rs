@@ -190,6 +190,7 @@ impl Learner for LinPool {
 
     fn plan(config: &LinPoolConfig) -> Plan {
         Plan::trained(&config.agent, config.rescale_every, config.pooled.replay_capacity.0)
+            .on_replay(&config.pooled.replay)
     }
 
     fn new(config: &LinPoolConfig, shape: Shape, _seed: Seed) -> Self {
@@ -225,7 +226,12 @@ impl Learner for LinPool {
     }
 
     /// Recomputes the scale and every posterior.
+    ///
+    /// Once the replay holds only a sample, the scale stays: the posteriors, updated in place, include all observations.
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
+        if replay.is_sample() {
+            return Ok(FitReport::default());
+        }
         let scale = Scale::of(replay, self.reward_unit_floor)?;
         let (order, features) = (by_action(replay), &mut self.features);
         let mut rebuild = self.pooled.heads.rebuild();

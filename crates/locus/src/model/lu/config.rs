@@ -1,7 +1,7 @@
 //! Settings of the LU policies; docs/paper.md lists where the presets differ.
 
 use super::settings::{KlWeight, LatentInput, StdLink, StdScale};
-use crate::registry::settings::{AgentConfig, config};
+use crate::registry::settings::{AgentConfig, ReplayConfig, config};
 use crate::registry::values::{Capacity, Layers, Switch};
 
 config! {
@@ -37,6 +37,7 @@ config! {
         replay_capacity: Capacity = Capacity(None), Range::ANY, "paper, algorithms 2 and 3";
         /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
+        ..replay: ReplayConfig = ReplayConfig::default();
     }
 }
 

@@ -74,7 +74,8 @@ macro_rules! lu_policy {
 
             fn plan(&self) -> Plan {
                 let $config { agent, shared, .. } = self;
-                let plan = Plan::trained(agent, shared.train_every, shared.replay_capacity.0);
+                let plan = Plan::trained(agent, shared.train_every, shared.replay_capacity.0)
+                    .on_replay(&shared.replay);
                 plan.with_propensity_draws(shared.propensity_draws as usize)
             }
         }

@@ -349,7 +349,9 @@ impl Locus {
             }
             rebuild.finish();
         };
-        let is_due = self.precision.is_due(seen.n_observed, replay.total_weight());
+        // A sample cannot better the linear posteriors, which include all observations.
+        let is_sample = replay.is_sample();
+        let is_due = !is_sample && self.precision.is_due(seen.n_observed, replay.total_weight());
         if is_due {
             self.precision.fit(linear, seen.n_observed, |heads| take_in_all(0.0, heads));
         }
@@ -359,7 +361,7 @@ impl Locus {
             *deep = deep.with_precision(precision);
         }
         take_in_all(*w, deep);
-        if !is_due {
+        if !is_due && !is_sample {
             // The features of the net's expert begin with the linear ones, so its posterior contains the linear one's.
             *linear = deep.leading(n_linear);
         }
@@ -375,6 +377,7 @@ impl Learner for Locus {
 
     fn plan(config: &LocusConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.pooled.replay_capacity.0)
+            .on_replay(&config.pooled.replay)
     }
 
     fn new(config: &LocusConfig, shape: Shape, seed: Seed) -> Self {
@@ -436,7 +439,9 @@ impl Learner for Locus {
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
         let unit_before = self.experts.scale.reward_unit;
-        self.experts.scale = Scale::of(replay, self.reward_unit_floor)?;
+        if !replay.is_sample() {
+            self.experts.scale = Scale::of(replay, self.reward_unit_floor)?;
+        }
         let scale = self.experts.scale.of_rewards();
         let weights = Arc::make_mut(&mut self.experts.weights);
         let mut report = self.trainer.train(weights, replay, scale, rng, &mut work.net)?;

@@ -102,12 +102,8 @@ impl Bootstrap {
 
     /// The indices of a net's observations in the replay.
     fn find_taken_in(&self, net: usize, replay: &Replay, places: &mut Vec<usize>) {
-        let n_forgotten = self.n_observed.saturating_sub(replay.len() as u64);
         places.clear();
-        places.extend(
-            (0..replay.len())
-                .filter(|&place| self.inclusion.takes_in(net, n_forgotten.saturating_add(place as u64))),
-        );
+        places.extend((0..replay.len()).filter(|&place| self.inclusion.takes_in(net, replay.arrival(place))));
     }
 }
 

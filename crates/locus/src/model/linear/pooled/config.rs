@@ -2,7 +2,7 @@
 
 use super::Exploration;
 use crate::math::linear::LinearPrior;
-use crate::registry::settings::config;
+use crate::registry::settings::{ReplayConfig, config};
 use crate::registry::values::Capacity;
 
 config! {
@@ -22,6 +22,7 @@ config! {
         exploration: f64 = 1.0, Range::within(0.0, 1e6), "our choice";
         /// Replay capacity: how many of the last observations are used to rebuild scale and posteriors, and to train nets
         replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
+        ..replay: ReplayConfig = ReplayConfig::default();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Settings of every policy with a reward net.
 
 use crate::agent::Plan;
-use crate::registry::settings::{AgentConfig, config};
+use crate::registry::settings::{AgentConfig, ReplayConfig, config};
 use crate::registry::values::{Capacity, Layers};
 
 config! {
@@ -27,6 +27,7 @@ config! {
         minibatches: u32 = 100, Range::within(1.0, 1e6), "benchmark";
         /// Replay capacity: how many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "benchmark";
+        ..replay: ReplayConfig = ReplayConfig::default();
     }
 }
 
@@ -37,6 +38,6 @@ impl RewardNetConfig {
     }
 
     pub(crate) fn plan(&self, agent: &AgentConfig) -> Plan {
-        Plan::trained(agent, self.train_every, self.replay_capacity.0)
+        Plan::trained(agent, self.train_every, self.replay_capacity.0).on_replay(&self.replay)
     }
 }

@@ -233,6 +233,7 @@ impl Learner for Bbb {
 
     fn plan(config: &BbbConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+            .on_replay(&config.replay)
             .with_propensity_draws(config.propensity_draws as usize)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::math::nn::BayesStart;
 use crate::model::gp::prior::PriorSettings;
-use crate::registry::settings::{AgentConfig, config};
+use crate::registry::settings::{AgentConfig, ReplayConfig, config};
 use crate::registry::values::{Capacity, Layers, LikelihoodScale};
 
 config! {
@@ -62,6 +62,7 @@ config! {
         replay_capacity: Capacity = Capacity(None), Range::ANY, "FBNN's program";
         /// S, posterior samples that give the probabilities of a decision, if they are requested or a floor is set
         propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
+        ..replay: ReplayConfig = ReplayConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

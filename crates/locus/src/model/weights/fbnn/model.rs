@@ -198,6 +198,7 @@ impl Learner for Fbnn {
 
     fn plan(config: &FbnnConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+            .on_replay(&config.replay)
             .with_propensity_draws(config.propensity_draws as usize)
     }
 

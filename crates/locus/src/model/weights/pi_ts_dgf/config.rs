@@ -1,6 +1,6 @@
 //! Settings of π-TS-DGF.
 
-use crate::registry::settings::{AgentConfig, config, words};
+use crate::registry::settings::{AgentConfig, ReplayConfig, config, words};
 use crate::registry::values::{Capacity, LikelihoodScale};
 
 words! {
@@ -46,6 +46,7 @@ config! {
         minibatches: u32 = 100, Range::within(1.0, 1e6), "authors' program";
         /// Replay capacity: how many of the last observations are trained on
         replay_capacity: Capacity = Capacity(None), Range::ANY, "authors' program";
+        ..replay: ReplayConfig = ReplayConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }
 }

@@ -262,7 +262,7 @@ impl Learner for PiTsDgf {
     const HEEDS_WEIGHTS: bool = true;
 
     fn plan(config: &PiTsDgfConfig) -> Plan {
-        Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
+        Plan::trained(&config.agent, config.train_every, config.replay_capacity.0).on_replay(&config.replay)
     }
 
     fn new(config: &PiTsDgfConfig, shape: Shape, seed: Seed) -> Self {
