@@ -45,6 +45,13 @@ pub enum Warning {
     },
     /// The last row of `trials.csv` was cut short, so its trial is run again.
     TornRow,
+    /// An earlier version recorded a policy that lacked settings, so it runs as it was then.
+    OldMeaning {
+        /// Its name in this folder.
+        policy: String,
+        /// The text of the policy that runs.
+        runs: String,
+    },
 }
 
 impl fmt::Display for Warning {
@@ -54,6 +61,11 @@ impl fmt::Display for Warning {
                 f,
                 "{trials} of these trials were run by locus {version}, but this version is {now}; choose another folder \
                  with --out to run them again"
+            ),
+            Self::OldMeaning { policy, runs } => write!(
+                f,
+                "an earlier version began this folder, so `{policy}` runs as it was then: `{runs}`; choose another folder with \
+                 --out for today's `{policy}`"
             ),
             Self::TornRow => {
                 f.write_str("an earlier run ended while it wrote its last row; that trial runs again")
@@ -74,6 +86,7 @@ pub(super) struct Job {
 pub(super) struct Prepared {
     pub(super) plan: Plan,
     pub(super) jobs: Vec<Job>,
+    /// As the folder has them; the names in `jobs` are those that were asked for.
     pub(super) policies: Vec<PolicySpec>,
     pub(super) run: RunFile,
     /// All rows that were recorded, those of other policies and problems too.
@@ -145,6 +158,14 @@ impl Experiment {
             warnings.push(Warning::TornRow);
         }
 
+        // Trials of one name in one folder are trials of one policy.
+        let as_recorded: Vec<PolicySpec> =
+            policies.iter().map(|policy| run.as_recorded(policy, &self.registry)).collect();
+        for (policy, runs) in policies.iter().zip(&as_recorded).filter(|(policy, runs)| policy != runs) {
+            let (policy, runs) = (policy.to_string(), runs.to_string());
+            warnings.push(Warning::OldMeaning { policy, runs });
+        }
+
         let is_whole = !(is_new || recorded.is_torn || recorded.is_of_old || recorded.rows.is_empty());
         let rewritten = (!is_whole || failed_before > 0).then(|| {
             let again: HashSet<&TrialId> = jobs.iter().map(|job| &job.id).collect();
@@ -161,7 +182,7 @@ impl Experiment {
             standing,
             warnings,
         };
-        Ok(Prepared { plan, jobs, policies, run, recorded, rewritten })
+        Ok(Prepared { plan, jobs, policies: as_recorded, run, recorded, rewritten })
     }
 
     /// Nothing has run yet.

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use locus::{PolicyText, Registry};
+use locus::{PolicySpec, PolicyText, Registry};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -137,8 +137,9 @@ impl Machine {
 }
 
 impl PolicyRecord {
-    /// Whether every setting that was recorded has the same value in `now`. A later version may know more settings, and no longer know some:
-    /// the defaults of both leave a policy as it was. Fails where a setting that no longer exists had another value.
+    /// Whether every setting that was recorded has the same value in `now`. A later version may know more settings, and no longer
+    /// know some: the old defaults of both leave a policy as it was, and [`RunFile::as_recorded`] builds it so. Fails where a
+    /// setting that no longer exists had another value.
     fn still_holds(&self, now: &Self, registry: &Registry) -> Result<bool, locus::Error> {
         let (recorded, asked) = (PolicyText::parse(&self.settings)?, PolicyText::parse(&now.settings)?);
         let is_same = recorded.id == asked.id && recorded.preset == asked.preset;
@@ -146,7 +147,7 @@ impl PolicyRecord {
             return Ok(true);
         }
         match registry.parse_recorded(&self.settings) {
-            Ok(spec) => Ok(spec.full() == now.settings),
+            Ok(spec) => Ok(registry.parse(&now.settings).is_ok_and(|now| now.is_recorded_as(&spec))),
             Err(error) if error.is_removed() => Err(error),
             Err(_) => Ok(false),
         }
@@ -226,6 +227,16 @@ impl RunFile {
             }
         }
         Ok(self)
+    }
+
+    /// The policy as this folder's trials have it: settings that came to exist later have the values that change nothing.
+    pub(crate) fn as_recorded(&self, policy: &PolicySpec, registry: &Registry) -> PolicySpec {
+        let name = policy.to_string();
+        let record = self.policies.iter().find(|record| record.policy == name);
+        record
+            .and_then(|record| registry.parse_recorded(&record.settings).ok())
+            .filter(|recorded| policy.is_recorded_as(recorded))
+            .unwrap_or_else(|| policy.clone())
     }
 
     /// The bytes of the file.

@@ -159,6 +159,44 @@ fn trials_of_another_version_are_kept_with_a_warning() {
     );
 }
 
+/// A folder of a version without these settings: its further trials are those of the same policy, and have the same name.
+#[test]
+fn settings_that_came_to_exist_later_keep_a_folder_as_it_was() {
+    let out = tempfile::tempdir().unwrap();
+    let mut experiment = experiment(out.path());
+    experiment.policies = locus::Registry::standard().parse_list("lin-pool").unwrap();
+    let later = [",stretch_after=2000", ",replay_bound=32768"];
+    for (is_old, expected) in [(false, "lin-pool"), (true, "lin-pool[replay_bound=all,stretch_after=never]")]
+    {
+        let built = Mutex::new(Vec::new());
+        let fake = build(|_| Act::Random);
+        let outcome = run_with(&experiment, &|spec, shape, seed| {
+            built.lock().unwrap().push(spec.to_string());
+            fake(spec, shape, seed)
+        });
+        let n = 2 * experiment.trials;
+        let expected_built = [vec![expected; 6], vec!["uniform"; 6]].concat();
+        let mut built = built.into_inner().unwrap();
+        built.sort();
+        assert_eq!(built, expected_built);
+        let names = results(out.path()).into_iter().map(|row| row.id.policy);
+        assert_eq!(names.filter(|name| name == "lin-pool").count(), n);
+        let expected_warnings = match is_old {
+            true => vec![Warning::OldMeaning { policy: "lin-pool".to_owned(), runs: expected.to_owned() }],
+            false => vec![],
+        };
+        assert_eq!(outcome.unwrap().warnings, expected_warnings);
+
+        let file = out.path().join("run.json");
+        let text = later.iter().fold(fs::read_to_string(&file).unwrap(), |text, setting| {
+            assert_eq!(text.contains(setting), !is_old);
+            text.replace(setting, "")
+        });
+        fs::write(&file, text).unwrap();
+        experiment.trials += 3;
+    }
+}
+
 /// What numpy would read: the regrets of the steps, which add up to the row's cumulative regret.
 #[test]
 fn curves_hold_the_steps_of_their_row() {

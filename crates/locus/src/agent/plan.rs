@@ -114,9 +114,10 @@ mod tests {
         std::iter::successors(next(&0), next).take_while(|n| *n <= until).collect()
     }
 
-    /// Every 20 up to 2000, then a hundredth of what there is: from n to 2n in 70 rounds.
+    /// Every 20 up to 2000, then every 20·√(n/2000). That is ∫ dn / (20·√(n/2000)) = (√2 − 1)·√(20n) rounds from n to 2n, and a few
+    /// more because intervals are whole.
     #[test]
-    fn training_becomes_rarer_in_proportion_to_the_number_of_outcomes() {
+    fn training_becomes_rarer_with_the_root_of_the_number_of_outcomes() {
         let agent = AgentConfig::default();
         let plan = Plan::trained(&agent, 20, None).scheduled(&ScheduleConfig::default());
         let found = rounds(&plan, 1_000_000);
@@ -124,7 +125,11 @@ mod tests {
         assert_eq!(found[..101], expected);
         for n in [4_000, 40_000, 400_000] {
             let n_rounds = found.iter().filter(|round| (n..2 * n).contains(*round)).count();
-            assert!((69..=72).contains(&n_rounds), "{n}: {n_rounds}");
+            let expected = (std::f64::consts::SQRT_2 - 1.0) * (20.0 * f64::from(n as u32)).sqrt();
+            assert!(
+                (expected - 1.0..expected * 1.01 + 2.0).contains(&f64::from(n_rounds as u32)),
+                "{n}: {n_rounds}"
+            );
         }
         let every: Vec<u64> = (1..=500).map(|round| 20 * round).collect();
         assert_eq!(rounds(&Plan::trained(&agent, 20, None), 10_000), every);

@@ -544,10 +544,6 @@ impl SumTree {
         self.nodes[1]
     }
 
-    fn get(&self, place: usize) -> f64 {
-        self.nodes[self.n_leaves() + place]
-    }
-
     /// Makes room for a weight at `place`.
     fn extend_to(&mut self, place: usize) {
         while self.n_leaves() <= place {

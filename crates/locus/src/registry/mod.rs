@@ -102,7 +102,8 @@ impl Registry {
 
     /// Parses the policy of a record, which an earlier version may have written.
     ///
-    /// A setting that no longer exists is skipped if it has its old default; any other value is an error.
+    /// A setting that no longer exists is skipped if it has its old default; any other value is an error. A setting that did not
+    /// exist yet gets the value that leaves the policy as it was, which may not be its default.
     pub fn parse_recorded(&self, text: &str) -> Result<PolicySpec, Error> {
         let text = PolicyText::parse(text)?;
         self.entry(text.id)?.resolve(&text, true)

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::settings::Config;
+use super::settings::{ADDED, Config};
 use super::{Entry, STANDARD};
 use crate::agent::Policy;
 use crate::error::Kind;
@@ -77,6 +77,18 @@ impl PolicySpec {
     /// The version for records: [`BUILD`](crate::BUILD), and the policy's own version if it has one.
     pub fn version(&self) -> String {
         self.entry.version().map_or(crate::BUILD.to_owned(), |version| format!("{}+{version}", crate::BUILD))
+    }
+
+    /// Whether a record is of this policy: equal in all settings but those that did not exist yet, which keep their old meaning.
+    ///
+    /// `record` comes from [`Registry::parse_recorded`](crate::Registry::parse_recorded).
+    pub fn is_recorded_as(&self, record: &Self) -> bool {
+        let are_compatible = |(now, then): (&Setting, &Setting)| {
+            now.value == then.value || ADDED.contains(&(now.key, then.value.as_str()))
+        };
+        self.id() == record.id()
+            && self.preset == record.preset
+            && self.settings.iter().zip(&record.settings).all(are_compatible)
     }
 
     /// Key and value of every setting.
@@ -278,7 +290,7 @@ mod tests {
     #[test]
     fn the_full_text_spells_everything_out_and_means_the_same() {
         let spec: PolicySpec = "lin-full-post[prior_rate=2]".parse().unwrap();
-        let full = "lin-full-post@benchmark[prior_precision=0.25,prior_shape=6,prior_rate=2,initial_pulls=2,initial=round-robin,floor=0]";
+        let full = "lin-full-post@benchmark[prior_precision=0.25,prior_shape=6,prior_rate=2,initial_pulls=2,initial=round-robin,floor=0,half_life=off]";
         assert_eq!(spec.full(), full);
         assert_eq!(spec.full().parse::<PolicySpec>().unwrap(), spec);
     }
@@ -304,11 +316,11 @@ mod tests {
         );
         assert_eq!(
             message("lin-full-post[lambda=1]"),
-            "policy `lin-full-post` has no setting `lambda`; it has prior_precision, prior_shape, prior_rate, initial_pulls, initial, floor"
+            "policy `lin-full-post` has no setting `lambda`; it has prior_precision, prior_shape, prior_rate, initial_pulls, initial, floor, half_life"
         );
         assert_eq!(
             message("uniform[a=1]"),
-            "policy `uniform` has no setting `a`; it has initial_pulls, initial, floor"
+            "policy `uniform` has no setting `a`; it has initial_pulls, initial, floor, half_life"
         );
         assert_eq!(
             message("lin-full-post@best"),

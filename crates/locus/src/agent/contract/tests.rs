@@ -46,9 +46,18 @@ pub(crate) fn specs() -> Vec<PolicySpec> {
 pub(crate) fn assert_settings(policy: &str, expected: &str) {
     let spec: PolicySpec = policy.parse().unwrap();
     let mut found: BTreeMap<&str, &str> = spec.settings().collect();
-    // Every policy has these, or every one whose probabilities are shares of draws.
+    // Every policy has these.
     assert_eq!((found.remove("initial"), found.remove("floor")), (Some("round-robin"), Some("0")));
-    assert_eq!(found.remove("propensity_draws").unwrap_or("128"), "128");
+    // Every one has those among these that concern it: draws for probabilities, forgetting, training, a replay that grows.
+    for (key, default) in [
+        ("propensity_draws", "128"),
+        ("half_life", "off"),
+        ("training", "auto"),
+        ("stretch_after", "2000"),
+        ("replay_bound", "32768"),
+    ] {
+        assert_eq!(found.remove(key).unwrap_or(default), default, "{policy}, {key}");
+    }
     let expected = expected.split_whitespace().map(|setting| setting.split_once('=').unwrap());
     assert_eq!(found, expected.collect(), "{policy}");
 }

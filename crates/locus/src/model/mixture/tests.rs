@@ -222,11 +222,16 @@ fn removed_settings_are_skipped_at_their_old_default_and_refused_otherwise() {
          replay_capacity=all,initial_pulls=2]"
             .replace(change.0, change.1)
     };
-    assert_eq!(registry.parse_recorded(&old(("", ""))).unwrap().to_string(), "locus");
+    // Training stays as frequent and the replay as large as when these were written.
+    let same = registry.parse_recorded(&old(("", ""))).unwrap();
+    assert_eq!(same.to_string(), "locus[replay_bound=all,stretch_after=never]");
+    let today = registry.parse("locus").unwrap();
+    assert!(today.is_recorded_as(&same) && !same.is_recorded_as(&today));
     let tempered = registry.parse_recorded(&old(("tempering_steps=10", "tempering_steps=20"))).unwrap();
-    assert_eq!(tempered.to_string(), "locus[tempering_steps=20]");
+    assert_eq!(tempered.to_string(), "locus[replay_bound=all,stretch_after=never,tempering_steps=20]");
+    assert!(!today.is_recorded_as(&tempered));
     let resized = registry.parse_recorded(&old(("net_sizes=0.35", "net_sizes=0.5"))).unwrap();
-    assert_eq!(resized.to_string(), "locus[net_size=0.5]");
+    assert_eq!(resized.to_string(), "locus[net_size=0.5,replay_bound=all,stretch_after=never]");
     for (change, what) in [
         (("noise=larger", "noise=own"), "the setting `noise=own`"),
         (("net_sizes=0.35", "net_sizes=0.35x1"), "the setting `net_sizes=0.35x1`"),
@@ -244,7 +249,8 @@ fn removed_settings_are_skipped_at_their_old_default_and_refused_otherwise() {
     // What a person writes today names today's settings.
     assert!(registry.parse("locus[noise=larger]").unwrap_err().to_string().contains("was removed"));
     let pooled = "lin-pool@default[precision=given,precision_strength=50,noise=larger,tempering=root,tempering_coefficients=70,tempering_rarity=1e12]";
-    assert_eq!(registry.parse_recorded(pooled).unwrap().to_string(), "lin-pool");
+    let pooled = registry.parse_recorded(pooled).unwrap().to_string();
+    assert_eq!(pooled, "lin-pool[replay_bound=all,stretch_after=never]");
 }
 
 /// A context so large that the net's features overflow: the decision fails with a named error, only the linear expert learns from
