@@ -5,6 +5,7 @@
 //! obeyed, propensities are exact, batches decide as single requests do, and no policy acts on a NaN.
 
 mod requests;
+mod training;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use requests::{
     counts_of_what_was_learned_are_kept, propensities_are_exact,
     weighted_outcomes_count_as_so_many_equal_ones,
 };
+use training::{a_sampled_replay_is_saved, training_on_demand_is_that_of_learning};
 
 /// Runs all checks on a policy, and panics with a message at the first failure.
 ///
@@ -434,6 +436,8 @@ checks! {
     weighted_outcomes_count_as_so_many_equal_ones,
     drawn_rewards_win_as_often_as_decisions_choose,
     forged_bodies_do_not_panic,
+    training_on_demand_is_that_of_learning,
+    a_sampled_replay_is_saved,
 }
 
 #[cfg(test)]

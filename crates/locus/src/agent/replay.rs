@@ -2,7 +2,7 @@
 //!
 //! A replay keeps all observations, or the last ones up to its capacity, or a bounded number that stands for all: half of them
 //! the latest, the others a uniform random sample of everything older, with weights that add up to those of all older ones. So
-//! sums over the replay estimate sums over all observations without bias.
+//! sums over the replay estimate sums over all observations, without bias where all weights are equal.
 //!
 //! With a half-life, weights decay with age, and observations that no longer count are dropped.
 
@@ -696,6 +696,100 @@ mod tests {
         let (mut rng, mut loaded_rng) = (Seed::new(1).stream("test", 0), Seed::new(1).stream("test", 0));
         for _ in 0..100 {
             assert_eq!(replay.sample(&mut rng), loaded.sample(&mut loaded_rng));
+        }
+    }
+
+    fn sampled(bound: usize, seed: u64, n: usize, weight: impl Fn(usize) -> f64) -> Replay {
+        let keep = Keep { bound: Some(bound), seed: Seed::new(seed), ..keep(None) };
+        let mut replay = Replay::keeping(1, keep);
+        for i in 0..n {
+            replay.push(&Outcome::new(i as u64, &[i as f32], i % 3, i as f64).with_weight(weight(i)));
+        }
+        replay
+    }
+
+    /// Half of a sample are the latest observations, and its weights add up to those of all.
+    #[test]
+    fn a_sample_has_the_latest_and_stands_for_all() {
+        for weight in [|_| 1.0, |i: usize| [0.5, 3.0, 1.0][i % 3]] as [fn(usize) -> f64; 2] {
+            for n in [3, 8, 9, 10, 30, 200] {
+                let replay = sampled(8, 1, n, weight);
+                assert_eq!((replay.len(), replay.is_sample()), (n.min(8), n > 8));
+                let mut found = rewards(&replay);
+                found.sort_by(f64::total_cmp);
+                found.dedup();
+                assert_eq!(found.len(), n.min(8), "no observation twice");
+                let latest: Vec<f64> = (n.saturating_sub(4)..n).map(|i| i as f64).collect();
+                assert_eq!(found[found.len() - latest.len()..], latest);
+                let total: f64 = (0..n).map(weight).sum();
+                assert!((replay.total_weight() - total).abs() < 1e-9);
+                let sum: f64 = (0..replay.len()).map(|index| replay.get(index).weight).sum();
+                assert!((sum - total).abs() < 1e-9, "{sum}, {total}");
+                for index in 0..replay.len() {
+                    assert_eq!(replay.arrival(index), replay.get(index).reward as u64);
+                }
+            }
+        }
+    }
+
+    /// Every older observation is kept with the same probability, 4/36. Over 20 000 samples each share has a standard deviation of
+    /// 0.0022, and one of 36 exceeds five of them for one seed in 48 000.
+    #[test]
+    fn older_observations_are_equally_likely_to_be_kept() {
+        const N_SAMPLES: usize = 20_000;
+        let mut counts = [0_u32; 40];
+        for seed in 0..N_SAMPLES {
+            let replay = sampled(8, seed as u64, 40, |_| 1.0);
+            rewards(&replay).into_iter().for_each(|reward| counts[reward as usize] += 1);
+        }
+        assert!(counts[36..].iter().all(|count| *count == N_SAMPLES as u32));
+        for (i, count) in counts[..36].iter().enumerate() {
+            let share = f64::from(*count) / N_SAMPLES as f64;
+            assert!((share - 4.0 / 36.0).abs() < 0.0112, "{i}: {share}");
+        }
+    }
+
+    /// Draws are in proportion to the weights that observations have in the sample. Over 100 000 draws each share has a standard
+    /// deviation of at most 0.0016; five of them occur once in 170 000 seeds.
+    #[test]
+    fn a_sample_is_drawn_from_in_proportion_to_what_it_stands_for() {
+        for weight in [|_| 1.0, |i: usize| [0.5, 3.0, 1.0][i % 3]] as [fn(usize) -> f64; 2] {
+            let replay = sampled(8, 5, 50, weight);
+            let mut rng = Seed::new(3).stream("test", 0);
+            let mut counts = [0.0; 8];
+            (0..100_000).for_each(|_| counts[replay.sample_index(&mut rng)] += 1.0);
+            for (index, count) in counts.into_iter().enumerate() {
+                let share = replay.get(index).weight / replay.total_weight();
+                assert!((count / 1e5 - share).abs() < 0.008, "{index}: {count}, {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn samples_that_do_not_add_up_are_damage() {
+        let replay = sampled(8, 1, 50, |_| 1.0);
+        let mut encoder = Encoder::default();
+        replay.encode(&mut encoder);
+        let bytes = encoder.into_bytes();
+        let decode = |bytes: &[u8], n_added| {
+            let keep = Keep { bound: Some(8), seed: Seed::new(1), ..keep(None) };
+            Replay::decode(Shape::new(1, 3), keep, n_added, &mut Decoder::new(bytes))
+        };
+        let loaded = decode(&bytes, 50).unwrap();
+        assert_eq!(rewards(&loaded), rewards(&replay));
+        // One observation more or fewer was added, the same place twice, a place that does not exist, a weight below 0.
+        assert!(decode(&bytes, 49).is_err() && decode(&bytes, 51).is_err() && decode(&bytes, 8).is_err());
+        let (older, weight) = (bytes.len() - 40, bytes.len() - 8);
+        let twice = bytes[older..older + 8].to_vec();
+        for (place, written) in [
+            (older + 8, twice),
+            (older, u64::MAX.to_le_bytes().to_vec()),
+            (weight, (-1.0_f64).to_le_bytes().to_vec()),
+            (older - 8, 3_u64.to_le_bytes().to_vec()),
+        ] {
+            let mut altered = bytes.clone();
+            altered[place..place + 8].copy_from_slice(&written);
+            assert!(decode(&altered, 50).is_err(), "at {place}");
         }
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn propensities_are_exact(subject: &Subject<'_>) {
 }
 
 /// The same policy with another value of a setting.
-pub(super) fn with_setting(spec: &PolicySpec, key: &str, value: f64) -> String {
+pub(super) fn with_setting(spec: &PolicySpec, key: &str, value: impl std::fmt::Display) -> String {
     let full = spec.full();
     let (head, settings) = full.split_once('[').unwrap_or((&full, "]"));
     let settings = settings.trim_end_matches(']').split(',').filter(|setting| !setting.is_empty());

@@ -8,7 +8,8 @@
 //! expert.
 //!
 //! A round of training changes all features, so the posteriors are then rebuilt from all observations in the replay, on a
-//! recomputed scale. An observation whose net features overflow is omitted from the net's expert until then, and counted as an
+//! recomputed scale. Once the replay holds only a sample of the observations, only the net's expert is rebuilt; the scale stays,
+//! and the linear expert, updated with every observation, keeps them all. An observation whose net features overflow is omitted from the net's expert until then, and counted as an
 //! intervention; training fails with a numerical error if they still overflow. docs/locus-policy.md derives all this, shows which
 //! parts matter, and where the policy fails.
 

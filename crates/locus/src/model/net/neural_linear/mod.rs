@@ -6,9 +6,9 @@
 //! net. A round of training changes all features, so they are recomputed for all observations and every posterior is rebuilt from
 //! its prior. That is the only refit.
 //!
-//! With a bounded replay the rebuilt posteriors include only the observations in the replay: features of the others can no longer
-//! be computed, and coefficients of old features do not apply to new ones. So the policy forgets both rewards and certainty,
-//! which is the purpose of a bounded replay.
+//! With a replay capacity the rebuilt posteriors include only the last observations: features of the others can no longer
+//! be computed, and coefficients of old features do not apply to new ones. So the policy forgets both rewards and certainty.
+//! A replay bound keeps the certainty: the sample that is kept counts as all observations.
 //!
 //! Gradient clipping is part of the method and not counted as an intervention. An observation whose features overflow is: it is
 //! omitted from its posterior until the next round of training, which fails with a numerical error if they still overflow.
