@@ -181,6 +181,12 @@ impl PolicyBase {
         self.rounds.next()
     }
 
+    /// Trains if training is due; with the setting ``training="manual"`` only this method trains. Policies that train by
+    /// themselves, or never, have nothing to do.
+    fn train(&self, py: Python<'_>) -> PyResult<FitReport> {
+        self.take_in(py, |policy| policy.train())
+    }
+
     /// Decides for one context.
     ///
     /// ``x`` has shape (n_features,). ``allowed`` is a mask of shape (n_actions,): actions whose entry is False are not chosen.

@@ -146,6 +146,19 @@ def test_learning_many_rows_is_learning_one_by_one_for_linear_policies() -> None
     assert (one.next_round, many.next_round, late.next_round, late.n_observed) == (50, 50, 50, 50)
 
 
+def test_training_can_be_left_to_the_caller() -> None:
+    X, rng = contexts(60), np.random.default_rng(1)
+    actions, rewards = rng.integers(0, N_ACTIONS, 60), rng.normal(size=60)
+    small = {"train_every": 20, "minibatches": 3, "n_features": N_FEATURES, "n_actions": N_ACTIONS, "seed": 7}
+    manual, automatic = lb.LuGauss(training="manual", **small), lb.LuGauss(**small)
+    for row in range(60):
+        outcome = (X[row], int(actions[row]), float(rewards[row]))
+        assert manual.learn(*outcome).minibatches == 0
+        assert manual.train() == automatic.learn(*outcome)
+        assert automatic.train().minibatches == 0
+    np.testing.assert_array_equal(manual.sample_rewards(X, round=9), automatic.sample_rewards(X, round=9))
+
+
 def test_the_counter_continues_after_rounds_that_were_given() -> None:
     policy, x = build("lin-full-post"), contexts(1)[0]
     assert policy.choose(x, round=10).round == 10
