@@ -39,7 +39,7 @@ pub(crate) enum Kind {
         value: f32,
     },
     /// There is no such action.
-    #[error("action is {found} but the policy was built for {n_actions} actions, 0 to {}", n_actions - 1)]
+    #[error("action is {found} but the policy has {n_actions} actions, 0 to {}", n_actions - 1)]
     ActionOutOfRange {
         /// The action.
         found: usize,
@@ -60,11 +60,13 @@ pub(crate) enum Kind {
         /// How many actions there are.
         n_actions: usize,
     },
-    /// The mask allows no action.
-    #[error("the request allows none of the {n_actions} actions; allow at least one")]
+    /// The mask allows no action, or none that is available.
+    #[error("{}", nothing_allowed(*n_actions, *n_retired))]
     NothingAllowed {
         /// How many actions there are.
         n_actions: usize,
+        /// How many of them are retired.
+        n_retired: usize,
     },
     /// A slice for results has the wrong length.
     #[error("the slice for {what} has length {found}, expected {expected}")]
@@ -109,6 +111,14 @@ pub(crate) enum Kind {
     NoRewards {
         /// The policy.
         policy: String,
+    },
+    /// The policy does not support a call.
+    #[error("policy `{policy}` cannot {}; {}", what.0, what.1)]
+    Unsupported {
+        /// The policy.
+        policy: String,
+        /// What it cannot do, and what to do instead.
+        what: (&'static str, &'static str),
     },
     /// The text does not name a policy: `id[@preset][key=value,…]` was expected.
     #[error(
@@ -278,6 +288,21 @@ pub(crate) enum Kind {
     },
 }
 
+/// Why no action is left for a request.
+fn nothing_allowed(n_actions: usize, n_retired: usize) -> String {
+    let n_available = n_actions - n_retired;
+    match (n_retired, n_available) {
+        (0, _) => format!("the request allows none of the {n_actions} actions; allow at least one"),
+        (_, 0) => {
+            format!("all {n_actions} actions are retired; restore one with `restore_action`, or add one")
+        }
+        _ => format!(
+            "the request allows none of the {n_available} available actions ({n_retired} of {n_actions} are retired); allow one, or \
+             restore one that it allows"
+        ),
+    }
+}
+
 impl Error {
     /// For [`Learner::check`](crate::Learner::check): a setting that is incompatible with the shape or another setting.
     ///
@@ -355,6 +380,11 @@ impl Error {
         matches!(*self.0, Kind::NoRewards { .. })
     }
 
+    /// The policy does not support the call, such as adding actions.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(*self.0, Kind::Unsupported { .. })
+    }
+
     /// A numerical error inside the policy: a number overflowed or became NaN.
     pub fn is_numeric(&self) -> bool {
         matches!(*self.0, Kind::Numeric { .. } | Kind::Diverged { .. })
@@ -402,7 +432,7 @@ impl Error {
 
     /// Adds the policy's id to the error.
     pub(crate) fn of_policy(mut self, policy: &str) -> Self {
-        if let Kind::InvalidSetting { id, .. } = &mut *self.0 {
+        if let Kind::InvalidSetting { id, .. } | Kind::Unsupported { policy: id, .. } = &mut *self.0 {
             policy.clone_into(id);
         }
         self

@@ -76,16 +76,25 @@ fn files_of_earlier_formats_still_load() {
         ("format-1-lin-pool", [3, 1, 3, 3, 2, 1, 3, 1]),
         ("format-2-lin-full-post", [2, 1, 3, 1, 2, 2, 1, 2]),
         ("format-2-lin-pool", [3, 1, 3, 3, 2, 1, 3, 1]),
+        ("format-3-lin-full-post", [2, 1, 3, 1, 2, 2, 1, 2]),
+        ("format-3-lin-pool", [3, 1, 3, 3, 2, 1, 3, 1]),
     ] {
         let mut policy = load(&saved(name)).unwrap();
         assert_eq!(policy.next_round(), if name == "format-1-uniform" { 0 } else { 30 }, "{name}");
+        assert!(policy.retired_actions().is_empty() && policy.shape() == SHAPE, "{name}");
         assert_eq!(play(&mut *policy, 30..38), actions, "{name}");
     }
     // Nets round differently on other kinds of processors, so their actions are not compared.
     for (name, text) in [
-        ("locus", "locus[batch_size=8,hidden_layers=3,minibatches=2]"),
-        ("neural-linear", "neural-linear[batch_size=8,hidden_layers=3,minibatches=2,train_every=10]"),
-        ("lu-gauss", "lu-gauss[batch_size=8,decoder_layers=3,encoder_layers=3,latent_dim=2,minibatches=2]"),
+        ("locus", "locus[batch_size=8,hidden_layers=3,minibatches=2,replay_bound=all,stretch_after=never]"),
+        (
+            "neural-linear",
+            "neural-linear[batch_size=8,hidden_layers=3,minibatches=2,replay_bound=all,stretch_after=never,train_every=10]",
+        ),
+        (
+            "lu-gauss",
+            "lu-gauss[batch_size=8,decoder_layers=3,encoder_layers=3,latent_dim=2,minibatches=2,replay_bound=all,stretch_after=never]",
+        ),
     ] {
         let mut policy = load(&saved(&format!("format-1-{name}"))).unwrap();
         assert_eq!(policy.name(), text);
@@ -112,6 +121,6 @@ fn save_for_later_versions() {
     for id in ["lin-full-post", "lin-pool"] {
         let mut policy = id.parse::<PolicySpec>().unwrap().build(SHAPE, Seed::new(1)).unwrap();
         play(&mut *policy, 0..30);
-        std::fs::write(folder.join(format!("format-3-{id}.locus")), policy.save()).unwrap();
+        std::fs::write(folder.join(format!("format-4-{id}.locus")), policy.save()).unwrap();
     }
 }

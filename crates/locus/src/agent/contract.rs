@@ -2,8 +2,9 @@
 //!
 //! The checks run a policy on a small linear problem: the same seed gives the same choices, choosing changes no state, snapshots
 //! decide the same on every thread, a loaded policy continues exactly, damaged files and bad input are clear errors, masks are
-//! obeyed, propensities are exact, batches decide as single requests do, and no policy acts on a NaN.
+//! obeyed, propensities are exact, batches decide as single requests do, no policy acts on a NaN, and actions come and go.
 
+mod actions;
 mod requests;
 mod training;
 
@@ -13,6 +14,10 @@ use std::sync::Arc;
 use super::*;
 use crate::registry::save::FORMAT;
 use crate::{PolicySpec, Propensity, Registry, Rng, Seed};
+use actions::{
+    actions_are_added_while_it_runs, added_actions_are_chosen_as_probably_as_all_others,
+    retired_actions_are_not_chosen_until_they_are_restored, what_no_action_is_left_for_is_an_error,
+};
 use requests::{
     allowed_actions_are_obeyed_and_all_of_them_change_nothing, batches_decide_as_single_requests_do,
     counts_of_what_was_learned_are_kept, propensities_are_exact,
@@ -239,7 +244,7 @@ fn bad_input_is_an_error_and_changes_nothing(subject: &Subject<'_>) {
         assert_eq!(error.to_string(), message, "{spec}");
     }
     let error = policy.learn(Outcome::new(30, &good, 3, 1.0)).unwrap_err();
-    assert_eq!(error.to_string(), "action is 3 but the policy was built for 3 actions, 0 to 2", "{spec}");
+    assert_eq!(error.to_string(), "action is 3 but the policy has 3 actions, 0 to 2", "{spec}");
     for reward in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e39] {
         let error = policy.learn(Outcome::new(30, &good, 0, reward)).unwrap_err();
         assert!(error.is_invalid_input(), "{spec}");
@@ -438,6 +443,10 @@ checks! {
     forged_bodies_do_not_panic,
     training_on_demand_is_that_of_learning,
     a_sampled_replay_is_saved,
+    actions_are_added_while_it_runs,
+    added_actions_are_chosen_as_probably_as_all_others,
+    retired_actions_are_not_chosen_until_they_are_restored,
+    what_no_action_is_left_for_is_an_error,
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! the decider, so its large parts are shared (`Arc`) and copied only when the learner changes them.
 
 use super::plan::Plan;
-use super::{FitReport, Replay, Scratch};
+use super::{ADDING, FitReport, Replay, Scratch};
+use crate::error::Kind;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::Config;
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
@@ -288,6 +289,16 @@ pub trait Learner: Clone + Send + Sync + 'static {
     /// After an error the policy restores the learner to its state before the call.
     fn fit(&mut self, _replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
         panic!("a learner whose plan is `Plan::trained` must implement `Learner::fit`")
+    }
+
+    /// Adds an action, the last of `shape`. **Samples** its initial values.
+    ///
+    /// What was learned about the other actions must not change, nor the random numbers that decisions draw for them. `config`
+    /// are the settings that the policy was built with; they passed [`Learner::check`] for the new shape.
+    ///
+    /// The default refuses. An error must leave the learner as it was.
+    fn add_action(&mut self, _config: &Self::Config, _shape: Shape, _rng: &mut Rng) -> Result<(), Error> {
+        Err(Kind::Unsupported { policy: String::new(), what: ADDING }.into())
     }
 
     /// Writes the state that [`Learner::decode`] needs to continue.

@@ -4,6 +4,7 @@
 //! implement [`Choose`]. Authors of policies implement two more, [`Learner`] and its [`Decider`]; `Agent` turns them into a
 //! policy.
 
+mod actions;
 #[cfg(any(test, feature = "contract"))]
 #[allow(clippy::unwrap_used, reason = "a check that fails panics")]
 pub mod contract;
@@ -36,7 +37,7 @@ pub trait Choose: Send + Sync {
     /// The policy in canonical form, for records, tables and files: `lin-full-post[prior_precision=1]`.
     fn name(&self) -> &str;
 
-    /// The number of features and of actions that it was built for.
+    /// The number of features that it was built for, and the number of actions that it has.
     fn shape(&self) -> Shape;
 
     /// Decides for one request. **Samples** from the stream of its seed for the request's round.
@@ -159,6 +160,43 @@ pub trait Policy: Choose {
     /// below [`Policy::next_round`] changes nothing.
     fn set_next_round(&mut self, round: u64);
 
+    /// Adds an action to the running policy, and returns its index: the number of actions before.
+    ///
+    /// The new action starts as all actions of an untrained policy do: linear models at their prior, nets with a new output. It
+    /// is forced, as initial pulls are, while it has fewer than `initial_pulls` observations and the round is below the highest
+    /// round learned so far plus `initial_pulls` times the new number of actions. Nothing that was learned about the other actions
+    /// changes, and linear policies draw the same rewards for them as without the addition. Masks and probabilities have an
+    /// entry more from now on; earlier snapshots keep their number of actions.
+    ///
+    /// Costs about as much as building the policy. Fails, and changes nothing, if the policy cannot add actions
+    /// ([`Error::is_unsupported`]) or no more of them ([`Error::is_invalid_config`]).
+    fn add_action(&mut self) -> Result<usize, Error> {
+        Err(Kind::Unsupported { policy: self.name().to_owned(), what: ADDING }.into())
+    }
+
+    /// Retires an action: no decision takes it until [`Policy::restore_action`].
+    ///
+    /// It keeps its index and everything that was learned, and the policy still learns from outcomes that arrive late. Decisions
+    /// are those of requests that do not allow it. A request that then allows no action is an error. Saved with the policy;
+    /// earlier snapshots still take it. Retiring a retired action changes nothing.
+    ///
+    /// Fails if there is no such action.
+    fn retire_action(&mut self, _action: usize) -> Result<(), Error> {
+        Err(Kind::Unsupported { policy: self.name().to_owned(), what: RETIRING }.into())
+    }
+
+    /// Makes a retired action available again, with everything that was learned. If it is not retired, nothing changes.
+    ///
+    /// Fails if there is no such action.
+    fn restore_action(&mut self, _action: usize) -> Result<(), Error> {
+        Err(Kind::Unsupported { policy: self.name().to_owned(), what: RETIRING }.into())
+    }
+
+    /// The actions that are retired, in ascending order.
+    fn retired_actions(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// A frozen copy that decides while this policy learns.
     ///
     /// Costs well under a microsecond. The next [`Policy::learn`] then copies the part that it changes: one action's posterior in a linear
@@ -168,6 +206,13 @@ pub trait Policy: Choose {
     /// Serializes the whole policy, versioned and checksummed; [`load`](crate::load) resumes from it exactly.
     fn save(&self) -> Vec<u8>;
 }
+
+/// What a policy may not support, as [`Kind::Unsupported`] says it: the end of "cannot …", and what to do instead.
+pub(crate) const ADDING: (&str, &str) = (
+    "add actions",
+    "build it with as many as there may be, and allow those that exist with `Request::allowing`",
+);
+const RETIRING: (&str, &str) = ("retire or restore actions", "leave them out of `Request::allowing`");
 
 /// Statistics of a call of [`Policy::learn`] or [`Learner::fit`]; the default means no training.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

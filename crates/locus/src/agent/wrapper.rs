@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::actions::{Limits, Retired};
 use super::learner::{Breakdown, Decider, Learner, pick};
 use super::plan::{Plan, Training};
 use super::{Choose, FitReport, Policy, Replay, Scratch, check_length, check_reward};
@@ -46,11 +47,14 @@ enum LastRound {
     Unknown,
 }
 
-/// The immutable parts of a policy.
+/// Everything that deciding needs besides the model and the counts; learning does not change it.
+#[derive(Clone)]
 struct Frame {
     identity: Identity,
     name: String,
     plan: Plan,
+    limits: Limits,
+    retired: Retired,
 }
 
 /// A frozen decider.
@@ -109,10 +113,8 @@ impl<L: Learner> Agent<L> {
             Trained { training, replay, due_after }
         });
         let pulls = Arc::new(Pulls(vec![0.0; identity.shape.n_actions]));
-        let name = identity.spec.to_string();
-        let frame = Arc::new(Frame { identity, name, plan });
         Ok(Self {
-            frame,
+            frame: Arc::new(Frame::new(identity, plan)),
             learner,
             training,
             n_observed: 0,
@@ -150,6 +152,7 @@ impl<L: Learner> Agent<L> {
         let mut last_round = if n_observed == 0 { LastRound::None } else { LastRound::Unknown };
         let mut next_round = 0;
         let mut pulls = Vec::new();
+        let (mut limits, mut retired) = (None, Retired::default());
         if body.format() > 1 {
             last_round = LastRound::decode(body)?;
             if body.format() > 2 {
@@ -164,6 +167,8 @@ impl<L: Learner> Agent<L> {
             if let Some(found) = pulls.iter().find(|n| !possible.contains(n)) {
                 return Err(body.damaged(format!("an action was observed {found} times")));
             }
+            limits = Some(Limits::decode(shape.n_actions, plan.agent.initial_pulls, body)?);
+            retired = Retired::decode(shape.n_actions, body)?;
         }
         let learner = L::decode(config, shape, body)?;
         let training = match plan.training.clone() {
@@ -179,10 +184,23 @@ impl<L: Learner> Agent<L> {
             None => None,
         };
         pulls.resize(shape.n_actions, 0.0);
-        let name = identity.spec.to_string();
-        let frame = Arc::new(Frame { identity, name, plan });
+        let frame = Frame::new(identity, plan);
+        let limits = limits.unwrap_or(frame.limits);
+        let frame = Arc::new(Frame { limits, retired, ..frame });
         let pulls = Arc::new(Pulls(pulls));
         Ok(Self { frame, learner, training, n_observed, last_round, next_round, pulls })
+    }
+
+    /// Retires or restores an action.
+    fn set_retired(&mut self, action: usize, is_retired: bool) -> Result<(), Error> {
+        let n_actions = self.shape().n_actions;
+        if action >= n_actions {
+            return Err(Kind::ActionOutOfRange { found: action, n_actions }.into());
+        }
+        if self.frame.retired.contains(action) != is_retired {
+            Arc::make_mut(&mut self.frame).retired.set(action, n_actions, is_retired);
+        }
+        Ok(())
     }
 
     /// Fails unless this policy can learn from an outcome.
@@ -241,6 +259,13 @@ impl<L: Learner> fmt::Debug for Agent<L> {
 }
 
 impl Frame {
+    /// Without added or retired actions.
+    fn new(identity: Identity, plan: Plan) -> Self {
+        let name = identity.spec.to_string();
+        let limits = Limits::new(identity.shape.n_actions, plan.agent.initial_pulls);
+        Self { identity, name, plan, limits, retired: Retired::default() }
+    }
+
     fn shape(&self) -> Shape {
         self.identity.shape
     }
@@ -257,23 +282,41 @@ impl Frame {
 
     /// The allowed actions that still have to be tried, if there are any.
     fn forced<'a>(
-        &self,
+        &'a self,
         pulls: &'a Pulls,
         request: &'a Request<'_>,
     ) -> Option<impl Iterator<Item = usize> + Clone + 'a> {
-        let (initial_pulls, n_actions) = (self.plan.agent.initial_pulls, self.shape().n_actions);
-        if request.round >= u64::from(initial_pulls) * n_actions as u64 {
+        let (round, limits) = (request.round, &self.limits);
+        // Past all limits no action is looked at.
+        if round >= limits.highest() {
             return None;
         }
-        let first = (request.round % n_actions as u64) as usize;
-        let forced = (first..n_actions)
-            .chain(0..first)
-            .filter(move |&action| pulls.0[action] < f64::from(initial_pulls) && request.allows(action));
+        let (initial_pulls, n_actions) = (f64::from(self.plan.agent.initial_pulls), self.shape().n_actions);
+        let first = (round % n_actions as u64) as usize;
+        let forced = (first..n_actions).chain(0..first).filter(move |&action| {
+            pulls.0[action] < initial_pulls && round < limits.of(action) && request.allows(action)
+        });
         forced.clone().next().is_some().then_some(forced)
     }
 
-    fn choose<D: Decider>(&self, decider: &D, pulls: &Pulls, request: Request<'_>) -> Result<Choice, Error> {
+    /// Fails unless the policy can decide for the request.
+    fn check(&self, request: &Request<'_>) -> Result<(), Error> {
         request.check(self.shape())?;
+        self.retired.check(request)
+    }
+
+    fn choose<D: Decider>(&self, decider: &D, pulls: &Pulls, request: Request<'_>) -> Result<Choice, Error> {
+        self.check(&request)?;
+        self.retired.restrict(request, |request| self.choose_available(decider, pulls, request))
+    }
+
+    /// Decides for a checked request that allows no retired action.
+    fn choose_available<D: Decider>(
+        &self,
+        decider: &D,
+        pulls: &Pulls,
+        request: Request<'_>,
+    ) -> Result<Choice, Error> {
         if self.is_by_distribution::<D>(&request) {
             return Scratch::with(|scratch| {
                 scratch.with_probabilities(self.shape().n_actions, |probabilities, scratch| {
@@ -323,7 +366,7 @@ impl Frame {
         Err(Kind::InvalidChoice { policy: self.name.clone(), action, propensity, n_actions }.into())
     }
 
-    /// Computes the probabilities of a checked request.
+    /// Computes the probabilities of a checked request that allows no retired action.
     fn fill(
         &self,
         decider: &impl Decider,
@@ -392,10 +435,12 @@ impl Frame {
         request: Request<'_>,
         probabilities: &mut [f64],
     ) -> Result<(), Error> {
-        request.check(self.shape())?;
+        self.check(&request)?;
         check_length("probabilities", probabilities.len(), self.shape().n_actions)?;
         let mut rng = self.rng(request.round);
-        Scratch::with(|scratch| self.fill(decider, pulls, request, &mut rng, scratch, probabilities))
+        self.retired.restrict(request, |request| {
+            Scratch::with(|scratch| self.fill(decider, pulls, request, &mut rng, scratch, probabilities))
+        })
     }
 
     fn choose_into(
@@ -410,13 +455,14 @@ impl Frame {
         let lot_len = lot_len(self.shape().n_actions);
         let lots = requests.chunks(lot_len).zip(choices.chunks_mut(lot_len));
         for (lot, (requests, choices)) in lots.enumerate() {
-            self.choose_lot(decider, pulls, requests, choices)
+            self.retired
+                .restrict_many(requests, |requests| self.choose_lot(decider, pulls, requests, choices))
                 .map_err(|(index, error)| error.of_request(lot * lot_len + index))?;
         }
         Ok(())
     }
 
-    /// Decides for checked requests. Fails with the index of the request that failed.
+    /// Decides for checked requests that allow no retired action. Fails with the index of the request that failed.
     fn choose_lot<D: Decider>(
         &self,
         decider: &D,
@@ -428,7 +474,8 @@ impl Frame {
         let (mut by_model, mut by_distribution) = (Batch::default(), Batch::default());
         for (index, request) in requests.iter().enumerate() {
             if self.forced(pulls, request).is_some() {
-                choices[index] = self.choose(decider, pulls, *request).map_err(|error| (index, error))?;
+                let choice = self.choose_available(decider, pulls, *request);
+                choices[index] = choice.map_err(|error| (index, error))?;
             } else if self.is_by_distribution::<D>(request) {
                 by_distribution.push(index, *request, self.rng(request.round));
             } else {
@@ -469,31 +516,47 @@ impl Frame {
         let lot_len = lot_len(n_actions);
         let lots = requests.chunks(lot_len).zip(probabilities.chunks_mut(lot_len * n_actions));
         for (lot, (requests, probabilities)) in lots.enumerate() {
-            let mut by_model = Batch::default();
-            for (index, request) in requests.iter().enumerate() {
-                let probabilities = &mut probabilities[index * n_actions..][..n_actions];
-                if self.fill_initial(pulls, request, probabilities) {
-                    self.mix_floor(request, probabilities);
-                } else {
-                    by_model.push(index, *request, self.rng(request.round));
-                }
-            }
-            if by_model.requests.is_empty() {
-                continue;
-            }
-            let found = self
-                .distribution_of_batch(decider, &mut by_model)
+            self.retired
+                .restrict_many(requests, |requests| {
+                    self.distribution_of_lot(decider, pulls, requests, probabilities)
+                })
                 .map_err(|(index, error)| error.of_request(lot * lot_len + index))?;
-            for (&index, found) in by_model.indices.iter().zip(found.chunks_exact(n_actions)) {
-                probabilities[index * n_actions..][..n_actions].copy_from_slice(found);
+        }
+        Ok(())
+    }
+
+    /// Computes the probabilities of checked requests that allow no retired action, row-major. Fails with the index of the request
+    /// that failed.
+    fn distribution_of_lot(
+        &self,
+        decider: &impl Decider,
+        pulls: &Pulls,
+        requests: &[Request<'_>],
+        probabilities: &mut [f64],
+    ) -> Result<(), (usize, Error)> {
+        let n_actions = self.shape().n_actions;
+        let mut by_model = Batch::default();
+        for (index, request) in requests.iter().enumerate() {
+            let probabilities = &mut probabilities[index * n_actions..][..n_actions];
+            if self.fill_initial(pulls, request, probabilities) {
+                self.mix_floor(request, probabilities);
+            } else {
+                by_model.push(index, *request, self.rng(request.round));
             }
+        }
+        if by_model.requests.is_empty() {
+            return Ok(());
+        }
+        let found = self.distribution_of_batch(decider, &mut by_model)?;
+        for (&index, found) in by_model.indices.iter().zip(found.chunks_exact(n_actions)) {
+            probabilities[index * n_actions..][..n_actions].copy_from_slice(found);
         }
         Ok(())
     }
 
     fn check_all(&self, requests: &[Request<'_>]) -> Result<(), Error> {
         for (index, request) in requests.iter().enumerate() {
-            request.check(self.shape()).map_err(|error| error.of_request(index))?;
+            self.check(request).map_err(|error| error.of_request(index))?;
         }
         Ok(())
     }
@@ -686,6 +749,41 @@ impl<L: Learner> Policy for Agent<L> {
         self.next_round = self.next_round.max(round);
     }
 
+    fn add_action(&mut self) -> Result<usize, Error> {
+        let action = self.shape().n_actions;
+        let shape = Shape { n_actions: action + 1, ..self.shape() };
+        shape.check()?;
+        let Identity { spec, seed, .. } = &self.frame.identity;
+        let (config, mut rng) = (spec.config::<L::Config>(), seed.stream("add-action", action as u64));
+        L::check(config, shape)
+            .and_then(|()| self.learner.add_action(config, shape, &mut rng))
+            .map_err(|error| error.of_policy(spec.id()))?;
+        let highest_round = match self.last_round {
+            LastRound::None => 0,
+            LastRound::Known(round) => round,
+            // Whoever counts decisions has counted at least those that were learned.
+            LastRound::Unknown => self.n_observed,
+        };
+        let frame = Arc::make_mut(&mut self.frame);
+        frame.identity.shape = shape;
+        frame.limits.add(highest_round, frame.plan.agent.initial_pulls);
+        frame.retired.add();
+        Arc::make_mut(&mut self.pulls).0.push(0.0);
+        Ok(action)
+    }
+
+    fn retire_action(&mut self, action: usize) -> Result<(), Error> {
+        self.set_retired(action, true)
+    }
+
+    fn restore_action(&mut self, action: usize) -> Result<(), Error> {
+        self.set_retired(action, false)
+    }
+
+    fn retired_actions(&self) -> Vec<usize> {
+        self.frame.retired.actions()
+    }
+
     fn snapshot(&self) -> Arc<dyn Choose> {
         let (frame, pulls) = (Arc::clone(&self.frame), Arc::clone(&self.pulls));
         Arc::new(Snapshot { frame, decider: self.learner.decider().clone(), pulls })
@@ -697,6 +795,8 @@ impl<L: Learner> Policy for Agent<L> {
         self.last_round.encode(&mut body);
         body.u64(self.next_round);
         body.f64s(&self.pulls.0);
+        self.frame.limits.encode(&mut body);
+        self.frame.retired.encode(&mut body);
         self.learner.encode(&mut body);
         if let Some(Trained { replay, due_after, .. }) = &self.training {
             body.u64(*due_after);

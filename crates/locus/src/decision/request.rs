@@ -13,7 +13,7 @@ use crate::{Error, Shape};
 ///   the same round and context get the same choice, unless the policy learns in between. Never use a round for two decisions
 ///   that should be independent.
 /// - It ends the initial pulls. An action is forced only while it has fewer than `initial_pulls` observations *and* the round is below
-///   `initial_pulls` times the number of actions.
+///   `initial_pulls` times the number of actions; [`Policy::add_action`](crate::Policy::add_action) says when an added one is.
 ///
 /// After loading a policy, continue with [`Policy::next_round`](crate::Policy::next_round).
 ///
@@ -120,7 +120,7 @@ impl<'a> Request<'a> {
         }
         match allowed.contains(&true) {
             true => Ok(()),
-            false => Err(Kind::NothingAllowed { n_actions }.into()),
+            false => Err(Kind::NothingAllowed { n_actions, n_retired: 0 }.into()),
         }
     }
 }

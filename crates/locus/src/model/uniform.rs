@@ -83,6 +83,10 @@ impl Learner for Uniform {
         self
     }
 
+    fn add_action(&mut self, _config: &UniformConfig, _shape: Shape, _rng: &mut Rng) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn encode(&self, _encoder: &mut Encoder) {}
 
     fn decode(_config: &UniformConfig, _shape: Shape, _decoder: &mut Decoder<'_>) -> Result<Self, Error> {

@@ -112,7 +112,7 @@ impl PolicySpec {
     }
 
     /// The typed settings of a spec of the policy whose settings are a `C`.
-    pub(super) fn config<C: Config>(&self) -> &C {
+    pub(crate) fn config<C: Config>(&self) -> &C {
         self.config.downcast_ref().expect("a spec has the settings of its entry")
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::requests::{check_propensities, with_setting};
 use super::*;
-use crate::load;
+use crate::{PolicyInfo, load};
 
 /// Small nets, so that the tests stay fast; all sizes differ, so that swapped dimensions are noticed.
 const SMALL: [(&str, &str); 16] = [
@@ -121,11 +121,8 @@ fn propensities_are_exact_over_many_decisions() {
     }
 }
 
-/// Every registered policy supports weights. Action 0 pays 1 and weighs 4, or pays 0 and weighs 1; action 1 pays 0 and weighs 4,
-/// or pays 1 and weighs 1. So their means are 0.8 and 0.2 by weight, and both 0.5 without. The seeds are fixed, so every run
-/// gives the same result.
-#[test]
-fn what_weighs_more_is_learned_more() {
+/// Every policy, with settings that learn a small problem within a few hundred observations.
+fn quick_learners() -> Vec<PolicySpec> {
     let settings = [
         ("batch_size", "64"),
         ("train_every", "40"),
@@ -133,11 +130,69 @@ fn what_weighs_more_is_learned_more() {
         ("samples", "16"),
         ("replay_capacity", "1000"),
     ];
-    for info in Registry::standard().policies() {
+    let of_policy = |info: PolicyInfo| {
         let has = |key: &str| info.settings.iter().any(|setting| setting.key == key);
         let own = settings.iter().filter(|(key, _)| has(key));
         let own: Vec<String> = own.map(|(key, value)| format!("{key}={value}")).collect();
-        let spec: PolicySpec = format!("{}[{}]", info.id, own.join(",")).parse().unwrap();
+        format!("{}[{}]", info.id, own.join(",")).parse().unwrap()
+    };
+    Registry::standard().policies().into_iter().map(of_policy).collect()
+}
+
+/// Actions 0 and 1 pay 0 and 0.5; the added one pays 2. Seeds are fixed, so every run gives the same result.
+#[test]
+fn an_added_action_is_learned_and_chosen_where_it_is_best() {
+    for spec in quick_learners().into_iter().filter(|spec| spec.id() != "uniform") {
+        let mut policy = spec.build(Shape::new(2, 2), Seed::new(4)).unwrap();
+        let context = |round: u64| [1.0, Seed::new(6).stream("problem", round).normal() as f32];
+        let teach = |policy: &mut dyn Policy, rounds: std::ops::Range<u64>| {
+            for round in rounds {
+                let action = round as usize % policy.shape().n_actions;
+                let reward = [0.0, 0.5, 2.0][action];
+                policy.learn(Outcome::new(round, &context(round), action, reward)).unwrap();
+            }
+        };
+        teach(&mut *policy, 0..200);
+        assert_eq!(policy.add_action().unwrap(), 2, "{spec}");
+        teach(&mut *policy, 200..500);
+        let chosen = |round: &u64| policy.choose(Request::new(*round, &context(*round))).unwrap().action == 2;
+        let n_chosen = (600..700).filter(chosen).count();
+        assert!(n_chosen >= 70, "{spec}: chosen {n_chosen} times of 100");
+    }
+}
+
+/// Not only for linear policies: right after an addition every policy draws the same rewards for the other actions, and so decides the
+/// same among them. Only the noise of `param-noise` on the last layer is other noise, and full precision matrices sum in another order.
+#[test]
+fn an_addition_changes_no_draw_of_the_other_actions() {
+    for spec in specs() {
+        let mut policy = Subject { registry: &Registry::standard(), spec: spec.clone() }.trained();
+        let before = policy.snapshot();
+        policy.add_action().unwrap();
+        policy.retire_action(SHAPE.n_actions).unwrap();
+        if spec.id() == "param-noise" {
+            continue;
+        }
+        let tolerance = if spec.to_string().contains("@full") { 1e-12 } else { 0.0 };
+        for number in 60..160 {
+            let context = round(number).0;
+            let [found, expected] = [&*policy as &dyn Choose, &*before]
+                .map(|chooser| chooser.sample_rewards(number, &[&context]).unwrap_or_default());
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!((found - expected).abs() <= tolerance, "{spec}: {found}, {expected}");
+            }
+            let request = Request::new(number, &context);
+            assert_eq!(policy.choose(request).unwrap(), before.choose(request).unwrap(), "{spec}");
+        }
+    }
+}
+
+/// Every registered policy supports weights. Action 0 pays 1 and weighs 4, or pays 0 and weighs 1; action 1 pays 0 and weighs 4,
+/// or pays 1 and weighs 1. So their means are 0.8 and 0.2 by weight, and both 0.5 without. The seeds are fixed, so every run
+/// gives the same result.
+#[test]
+fn what_weighs_more_is_learned_more() {
+    for spec in quick_learners() {
         let mut policy = spec.build(Shape::new(2, 2), Seed::new(4)).unwrap();
         let context = |round: u64| {
             let mut rng = Seed::new(6).stream("problem", round);

@@ -1,5 +1,7 @@
 //! Initial pulls, schedule and replay, seen through a model that only takes notes.
 
+use std::path::Path;
+
 use super::*;
 use crate::agent::highest;
 use crate::registry::Definition;
@@ -396,4 +398,107 @@ fn many_outcomes_are_learned_in_order_and_train_once() {
     assert_eq!(policy.learn_many(&[outcome(8)]).unwrap(), FitReport::default());
     assert_eq!((policy.n_observed(), policy.last_round()), (8, Some(8)));
     assert_eq!(policy.learn_many(&[]).unwrap(), FitReport::default());
+}
+
+#[test]
+fn a_learner_that_does_not_add_actions_refuses_with_a_sentence() {
+    let mut policy = notes(NotesConfig::default());
+    let (before, shape) = (policy.save(), policy.shape());
+    let error = policy.add_action().unwrap_err();
+    assert!(error.is_unsupported());
+    assert_eq!(
+        error.to_string(),
+        "policy `notes` cannot add actions; build it with as many as there may be, and allow those that exist with `Request::allowing`"
+    );
+    assert!(before == policy.save() && policy.shape() == shape);
+    // Retiring needs nothing of a learner.
+    policy.retire_action(1).unwrap();
+    assert_eq!(forced(&policy, 0..4, None), [0, 2, 2, 0].map(Some));
+    policy.restore_action(1).unwrap();
+    assert!(before == policy.save());
+}
+
+/// A policy of five actions with two initial pulls; the last of them was added after `last_round`.
+fn added(last_round: Option<u64>) -> Box<dyn Policy> {
+    let mut policy =
+        crate::configs::LinFullPostConfig::default().build(Shape::new(1, 4), Seed::new(3)).unwrap();
+    if let Some(round) = last_round {
+        (0..4).for_each(|action| {
+            let outcomes = [Outcome::new(round, &[1.0], action, 0.0); 2];
+            policy.learn_many(&outcomes).unwrap();
+        });
+    }
+    assert_eq!(policy.add_action().unwrap(), 4);
+    policy
+}
+
+fn is_forced(policy: &dyn Policy, round: u64, expected: usize) -> bool {
+    policy.choose(Request::new(round, &[1.0])).unwrap() == Choice::certain(expected)
+}
+
+/// Two pulls of five actions are ten rounds: after the highest round learned, or from round 0 where there is none.
+#[test]
+fn an_added_action_is_forced_until_a_limit_of_its_own() {
+    for last_round in [7, 1000] {
+        let mut policy = added(Some(last_round));
+        let is_due = |policy: &dyn Policy, round| is_forced(policy, round, 4);
+        assert!((0..last_round + 10).all(|round| is_due(&*policy, round)));
+        assert!(!is_due(&*policy, last_round + 10));
+        policy.learn(Outcome::new(last_round + 1, &[1.0], 4, 0.0)).unwrap();
+        assert!(is_due(&*policy, last_round + 9) && !is_due(&*policy, last_round + 10));
+        policy.learn(Outcome::new(last_round + 2, &[1.0], 4, 0.0)).unwrap();
+        assert!(!is_due(&*policy, last_round + 3));
+    }
+    // Nothing learned: the others are forced in the first eight rounds, as without an addition, and the new one in ten.
+    let mut policy = added(None);
+    let expected = [0, 1, 2, 3, 4, 0, 1, 2, 4, 4];
+    assert!((0..).zip(expected).all(|(round, action)| is_forced(&*policy, round, action)));
+    assert!(!is_forced(&*policy, 10, 4));
+    // The second added action: twelve rounds more.
+    policy.learn(Outcome::new(20, &[1.0], 4, 0.0)).unwrap();
+    assert_eq!(policy.add_action().unwrap(), 5);
+    assert!((10..32).all(|round| is_forced(&*policy, round, 5)) && !is_forced(&*policy, 32, 5));
+    // No round is above all limits of rounds that overflow.
+    policy.learn(Outcome::new(u64::MAX, &[1.0], 5, 0.0)).unwrap();
+    policy.add_action().unwrap();
+    assert!(is_forced(&*policy, u64::MAX - 1, 6) && !is_forced(&*policy, u64::MAX, 6));
+}
+
+/// Format 1 did not store rounds: the number of outcomes stands in for the highest of them.
+#[test]
+fn an_action_is_added_even_if_no_round_is_known() {
+    let config = NotesConfig::default();
+    let identity = notes(config.clone()).frame.identity.clone();
+    let frame = Frame::new(identity, Plan::untrained(&config.agent));
+    let mut limits = frame.limits;
+    limits.add(60, 2);
+    assert_eq!((limits.of(2), limits.of(3), limits.highest()), (6, 68, 68));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/saved/format-1-lin-full-post.locus");
+    let mut policy = crate::load(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!((policy.n_observed(), policy.last_round()), (30, None));
+    let context = [0.5; 12];
+    let action = policy.add_action().unwrap();
+    let is_due = |round| policy.choose(Request::new(round, &context)).unwrap() == Choice::certain(action);
+    assert!((30..40).all(is_due) && !is_due(40));
+}
+
+/// Damaged lists of added and retired actions, with a correct checksum.
+#[test]
+fn impossible_limits_and_masks_are_refused() {
+    let body = |numbers: &[u64]| {
+        let mut encoder = Encoder::default();
+        numbers.iter().for_each(|number| encoder.u64(*number));
+        encoder.into_bytes()
+    };
+    let limits = |numbers: &[u64]| Limits::decode(3, 2, &mut Decoder::new(&body(numbers)));
+    assert_eq!(limits(&[2, 9, 70]).unwrap().highest(), 70);
+    for numbers in [&[3, 1, 2, 3][..], &[u64::MAX], &[2, 9], &[]] {
+        assert!(limits(numbers).is_err_and(|error| error.is_invalid_file()), "{numbers:?}");
+    }
+    let retired = |numbers: &[u64]| Retired::decode(3, &mut Decoder::new(&body(numbers)));
+    assert_eq!(retired(&[2, 0, 2]).unwrap().actions(), [0, 2]);
+    assert!(retired(&[0]).unwrap().actions().is_empty());
+    for numbers in [&[1, 3][..], &[2, 1, 1], &[2, 1, 0], &[4, 0, 1, 2, 3], &[2, 0], &[u64::MAX], &[]] {
+        assert!(retired(numbers).is_err_and(|error| error.is_invalid_file()), "{numbers:?}");
+    }
 }

@@ -17,6 +17,7 @@ use multiversion::multiversion;
 use super::Points;
 use crate::Rng;
 use crate::math::matrix::{Rows, Weights, add_product_upper};
+use crate::math::nn::Layout;
 
 /// Added to the variance of the noise, so that a factor always exists.
 pub(super) const LEAST_NOISE: f64 = 1e-6;
@@ -64,6 +65,17 @@ impl KernelParameters {
     pub fn means(&self) -> Range<usize> {
         let start = self.task_vectors().end;
         start..start + self.n_actions
+    }
+
+    /// The same places, for parameters that follow them when actions are added.
+    pub fn layout(&self) -> Layout {
+        let mut layout = Layout::default();
+        layout.reserve(3);
+        layout.reserve(self.n_features);
+        layout.reserve(self.n_features);
+        layout.reserve(self.n_actions * self.task_dim);
+        layout.reserve(self.n_actions);
+        layout
     }
 
     /// Initial parameters: these noise, amplitudes and length scales before their softplus, action embeddings from a standard

@@ -73,6 +73,11 @@ impl Posterior {
         posterior
     }
 
+    /// Takes a kernel that differs from the present one by more actions, of which nothing was observed.
+    pub fn add_actions(&mut self, kernel: Kernel) {
+        self.kernel = kernel;
+    }
+
     /// Whether there is no room for another observation.
     pub fn is_full(&self) -> bool {
         self.points.len() == self.capacity

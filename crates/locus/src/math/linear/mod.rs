@@ -121,6 +121,16 @@ impl LinearPosterior {
         Self { prior, triangle, residual, n_observed, mean, row: vec![0.0; dim + 1] }
     }
 
+    /// The posterior of the same observations among more features, `dim` in all, on which they did not depend. The present features
+    /// move to `places`, in ascending order.
+    pub fn with_features_at(&self, places: impl Iterator<Item = usize>, dim: usize) -> Self {
+        let places: Vec<usize> = places.collect();
+        let triangle = self.triangle.with_columns_at(&places, dim, self.prior.precision.sqrt());
+        let mut mean = vec![0.0; dim];
+        triangle.solve(&mut mean);
+        Self { triangle, mean, row: vec![0.0; dim + 1], ..*self }
+    }
+
     /// d, the number of features.
     pub fn dim(&self) -> usize {
         self.mean.len()

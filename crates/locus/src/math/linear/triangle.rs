@@ -49,6 +49,26 @@ impl Triangle {
         (Self { dim, entries }, left_over)
     }
 
+    /// The triangle among more columns, `dim` in all: those that there are move to `places`, in ascending order, and the others have only
+    /// a diagonal.
+    pub(super) fn with_columns_at(&self, places: &[usize], dim: usize, diagonal: f64) -> Self {
+        assert_eq!(places.len(), self.dim, "a place for each column");
+        assert!(places.is_sorted_by(|one, next| one < next), "ascending places");
+        let mut wider = Self::new(dim, diagonal);
+        let mut row_start = 0;
+        for (row, &place) in places.iter().enumerate() {
+            // Where the entry (place, place) is: rows get shorter by one each.
+            let start = place * (dim + 1) - place * place.saturating_sub(1) / 2;
+            let target = &mut wider.entries[start..start + dim + 1 - place];
+            let entries = &self.entries[row_start..row_start + self.dim + 1 - row];
+            for (entry, column) in entries.iter().zip(places[row..].iter().chain([&dim])) {
+                target[column - place] = *entry;
+            }
+            row_start += entries.len();
+        }
+        wider
+    }
+
     pub(super) fn entries(&self) -> &[f64] {
         &self.entries
     }

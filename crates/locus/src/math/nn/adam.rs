@@ -2,6 +2,8 @@
 
 use multiversion::multiversion;
 
+use super::Layout;
+
 /// The state of an optimizer, for an arena of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
@@ -26,6 +28,13 @@ impl Adam {
     /// For `n_parameters` parameters.
     pub fn new(n_parameters: usize, learning_rate: f32) -> Self {
         Self { learning_rate, n_steps: 0, means: vec![0.0; n_parameters], squares: vec![0.0; n_parameters] }
+    }
+
+    /// Follows the parameters from one layout into another; nothing is known of the gradients of new ones.
+    pub fn grow(&mut self, from: &Layout, to: &Layout) {
+        for list in [&mut self.means, &mut self.squares] {
+            *list = from.carry_over(list, to, vec![0.0; to.size()]);
+        }
     }
 
     /// Moves the parameters against their gradients, and sets the gradients to 0.

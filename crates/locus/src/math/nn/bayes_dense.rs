@@ -119,8 +119,8 @@ impl Epilogue for JoinBeforeRelu<'_> {
 impl BayesDense {
     /// A layer with places of its own.
     pub fn new(layout: &mut Layout, n_in: usize, n_out: usize, activation: Activation) -> Self {
-        let means = layout.reserve(n_in * n_out);
-        let log_stds = layout.reserve(n_in * n_out);
+        let means = layout.reserve_rows(n_in, n_out);
+        let log_stds = layout.reserve_rows(n_in, n_out);
         let bias = layout.reserve(n_out);
         Self { means, log_stds, bias, n_in, n_out, activation }
     }

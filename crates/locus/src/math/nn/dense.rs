@@ -44,7 +44,7 @@ pub enum InputGradient<'a> {
 impl Dense {
     /// A layer with places of its own.
     pub fn new(layout: &mut Layout, n_in: usize, n_out: usize, activation: Activation) -> Self {
-        let weights = layout.reserve(n_in * n_out);
+        let weights = layout.reserve_rows(n_in, n_out);
         let bias = layout.reserve(n_out);
         Self { weights, bias, n_in, n_out, activation }
     }

@@ -20,6 +20,7 @@ mod dense;
 mod exponential;
 #[cfg(test)]
 pub(crate) mod gradient_check;
+mod layout;
 mod low_rank;
 mod mlp;
 mod normals;
@@ -39,6 +40,7 @@ pub use bayes_mlp::{BayesMlp, BayesMlpWork};
 pub use clip::clip_by_global_norm;
 pub use dense::{Activation, Dense, InputGradient};
 pub use exponential::exp_slice;
+pub use layout::Layout;
 pub use low_rank::LowRank;
 pub use mlp::{Mlp, MlpWork};
 pub use normals::{ColumnNormals, NormalSource, Normals};
@@ -49,25 +51,3 @@ pub use sparse_rows::{Input, SparseRows};
 pub use stack::{Stack, StackWork};
 pub use sums::{sum, sum_of_squares};
 pub use vectors::{add_combined, combine, squared_distances};
-
-use std::ops::Range;
-
-/// Hands out places in an arena of parameters.
-#[derive(Debug, Default)]
-pub struct Layout {
-    len: usize,
-}
-
-impl Layout {
-    /// The next `len` places.
-    pub fn reserve(&mut self, len: usize) -> Range<usize> {
-        let start = self.len;
-        self.len += len;
-        start..self.len
-    }
-
-    /// How many places were handed out.
-    pub fn size(&self) -> usize {
-        self.len
-    }
-}

@@ -63,8 +63,8 @@ impl Epilogue for BaseRelu<'_> {
 impl SharedInput {
     /// A layer with places of its own.
     pub fn new(layout: &mut Layout, n_shared: usize, n_own: usize, n_out: usize) -> Self {
-        let shared_weights = layout.reserve(n_shared * n_out);
-        let own_weights = layout.reserve(n_own * n_out);
+        let shared_weights = layout.reserve_rows(n_shared, n_out);
+        let own_weights = layout.reserve_rows(n_own, n_out);
         let bias = layout.reserve(n_out);
         Self { shared_weights, own_weights, bias, n_out, n_inputs: n_shared + n_own }
     }

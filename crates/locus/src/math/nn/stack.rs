@@ -10,7 +10,7 @@ use std::ops::Range;
 use multiversion::multiversion;
 
 use super::product::{Add, Bias, BiasRelu, Relu, product, product_backward, product_of_one};
-use super::{LANES, Lines, LinesMut, Panel};
+use super::{LANES, Layout, Lines, LinesMut, Panel};
 use crate::Rng;
 
 /// The sizes of the nets.
@@ -70,6 +70,15 @@ impl Stack {
     /// Parameters of one net.
     pub fn n_parameters(&self) -> usize {
         (self.n_in + 1) * self.n_hidden + self.n_out * (self.n_hidden + 1)
+    }
+
+    /// Where the parameters of a net are.
+    pub fn layout(&self) -> Layout {
+        let mut layout = Layout::default();
+        layout.reserve((self.n_in + 1) * self.n_hidden);
+        layout.reserve(self.n_out * self.n_hidden);
+        layout.reserve(self.n_out);
+        layout
     }
 
     /// Draws a net: weights N(0, 1/(inputs + 1)) for a layer with so many inputs, zero biases. **Samples.**

@@ -170,6 +170,13 @@ impl Learner for MultitaskGp {
         Ok(FitReport { interventions, ..FitReport::new(self.prior.n_minibatches(), loss) })
     }
 
+    fn add_action(&mut self, _config: &MultitaskGpConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        self.prior.add_action(shape, rng);
+        Arc::make_mut(&mut self.process.posterior).add_actions(self.prior.kernel());
+        self.work = Cache::default();
+        Ok(())
+    }
+
     /// The observations are saved, but not the factor: decoding recomputes it exactly.
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);

@@ -46,14 +46,30 @@ pub(crate) struct PriorWork {
     negative_gradient: Vec<f32>,
 }
 
+impl PriorSettings {
+    /// Parameters of the untrained kernel. **Samples.**
+    fn untrained(self, places: KernelParameters, rng: &mut Rng) -> Vec<f32> {
+        places.start(self.noise, self.amplitudes, self.length, self.task_std, rng)
+    }
+}
+
 impl Prior {
     /// The untrained kernel. **Samples.**
     pub(crate) fn new(settings: PriorSettings, shape: Shape, rng: &mut Rng) -> Self {
         let places = places(settings, shape);
-        let PriorSettings { noise, amplitudes, length, task_std, learning_rate, .. } = settings;
-        let parameters = places.start(noise, amplitudes, length, task_std, rng);
-        let optimizer = Adam::new(parameters.len(), learning_rate);
+        let parameters = settings.untrained(places, rng);
+        let optimizer = Adam::new(parameters.len(), settings.learning_rate);
         Self { settings, places, parameters, optimizer, unit: None }
+    }
+
+    /// Adds an action, the last of `shape`: an embedding of its own and a mean of 0; all else is as learned. **Samples.**
+    pub(crate) fn add_action(&mut self, shape: Shape, rng: &mut Rng) {
+        let grown = places(self.settings, shape);
+        let (from, to) = (self.places.layout(), grown.layout());
+        let untrained = self.settings.untrained(grown, rng);
+        self.parameters = from.carry_over(&self.parameters, &to, untrained);
+        self.optimizer.grow(&from, &to);
+        self.places = grown;
     }
 
     /// Steps of a round of learning.

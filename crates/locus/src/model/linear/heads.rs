@@ -16,6 +16,8 @@ use crate::{Error, Outcome, Request, Rng, Shape};
 pub(crate) struct LinearHeads {
     dim: usize,
     prior: LinearPrior,
+    /// How many actions there were at first.
+    n_built: usize,
     /// Shared with snapshots; observing copies only the posterior of the action observed.
     actions: Arc<Vec<Arc<LinearPosterior>>>,
 }
@@ -24,18 +26,35 @@ impl LinearHeads {
     /// The prior, for `dim` features.
     pub(crate) fn new(dim: usize, n_actions: usize, prior: LinearPrior) -> Self {
         let prior_of_all = Arc::new(LinearPosterior::new(dim, prior));
-        Self { dim, prior, actions: Arc::new(vec![prior_of_all; n_actions]) }
+        Self { dim, prior, n_built: n_actions, actions: Arc::new(vec![prior_of_all; n_actions]) }
     }
 
     /// The prior with another λ.
     pub(crate) fn with_precision(&self, precision: f64) -> Self {
-        Self::new(self.dim, self.actions.len(), LinearPrior { precision, ..self.prior })
+        let prior = LinearPrior { precision, ..self.prior };
+        Self { n_built: self.n_built, ..Self::new(self.dim, self.actions.len(), prior) }
+    }
+
+    /// Adds an action, at the prior.
+    pub(crate) fn add_action(&mut self) {
+        let prior = Arc::new(LinearPosterior::new(self.dim, self.prior));
+        Arc::make_mut(&mut self.actions).push(prior);
+    }
+
+    /// The same heads, of which only the first `n_built` were there at first.
+    pub(crate) fn built_with(self, n_built: usize) -> Self {
+        Self { n_built, ..self }
+    }
+
+    /// How many actions there were at first; the others were added.
+    pub(crate) fn n_built(&self) -> usize {
+        self.n_built
     }
 
     /// The posteriors of the same observations on the first `dim` features alone.
     pub(crate) fn leading(&self, dim: usize) -> Self {
         let actions = self.actions.iter().map(|posterior| Arc::new(posterior.leading(dim))).collect();
-        Self { dim, prior: self.prior, actions: Arc::new(actions) }
+        Self { dim, prior: self.prior, n_built: self.n_built, actions: Arc::new(actions) }
     }
 
     /// How many features they see.
@@ -74,7 +93,7 @@ impl LinearHeads {
 
     /// Restarts from the prior; the observations follow, sorted by action.
     pub(crate) fn rebuild(&mut self) -> InBlocks<'_> {
-        *self = Self::new(self.dim, self.actions.len(), self.prior);
+        *self = self.with_precision(self.prior.precision);
         self.in_blocks()
     }
 
@@ -300,7 +319,7 @@ impl LinearHeads {
         for _ in 0..n_actions {
             actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
         }
-        Ok(Self { dim, prior, actions: Arc::new(actions) })
+        Ok(Self { dim, prior, n_built: n_actions, actions: Arc::new(actions) })
     }
 }
 

@@ -142,6 +142,16 @@ impl Learner for LinFullPost {
         self.0.observe_many(outcomes);
     }
 
+    fn add_action(
+        &mut self,
+        _config: &LinFullPostConfig,
+        _shape: Shape,
+        _rng: &mut Rng,
+    ) -> Result<(), Error> {
+        self.0.heads.add_action();
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         self.0.heads.encode(encoder);
     }

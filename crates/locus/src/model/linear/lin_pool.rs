@@ -9,7 +9,9 @@
 use crate::agent::{Breakdown, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
 use crate::math::linear::LinearPrior;
 use crate::model::linear::heads::{LinearHeads, by_action, outcomes_by_action};
-use crate::model::linear::pooled::{Exploration, PooledConfig, Precision, Scale, Seen};
+use crate::model::linear::pooled::{
+    Exploration, PooledConfig, Precision, Scale, Seen, decode_n_built, encode_n_built,
+};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
@@ -246,10 +248,18 @@ impl Learner for LinPool {
         Ok(FitReport { minibatches: 1, ..FitReport::default() })
     }
 
+    fn add_action(&mut self, _config: &LinPoolConfig, _shape: Shape, _rng: &mut Rng) -> Result<(), Error> {
+        let PooledHeads { heads, seen, .. } = &mut self.pooled;
+        heads.add_action();
+        *seen = Seen::by(heads, seen.n_observed);
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         encoder.f64(self.pooled.seen.n_observed);
         self.precision.encode(encoder);
         self.pooled.scale.encode(encoder);
+        encode_n_built(&self.pooled.heads, encoder);
         self.pooled.heads.encode(encoder);
     }
 
@@ -258,7 +268,9 @@ impl Learner for LinPool {
         let precision = Precision::given(config.pooled.prior_precision).decode(decoder)?;
         let scale = Scale::decode(decoder)?;
         let prior = LinearPrior { precision: precision.value(), ..config.pooled.prior() };
+        let n_built = decode_n_built(shape, decoder)?;
         let heads = LinearHeads::decode(shape.n_features + 1, shape.n_actions, prior, decoder)?;
+        let heads = heads.built_with(n_built);
         Ok(Self::assemble(config, heads, precision, scale, n_observed))
     }
 }

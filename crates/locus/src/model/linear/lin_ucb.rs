@@ -145,6 +145,11 @@ impl Learner for LinUcb {
         self.context_heads.observe_many(outcomes);
     }
 
+    fn add_action(&mut self, _config: &LinUcbConfig, _shape: Shape, _rng: &mut Rng) -> Result<(), Error> {
+        self.context_heads.heads.add_action();
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         self.context_heads.heads.encode(encoder);
     }

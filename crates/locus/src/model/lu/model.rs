@@ -54,6 +54,8 @@ pub(crate) struct Parts<Q> {
     /// log s
     pub(crate) log_prior_std: Range<usize>,
     pub(crate) n_parameters: usize,
+    /// Where all of them are.
+    layout: Layout,
 }
 
 /// A minibatch and everything computed from it.
@@ -81,7 +83,8 @@ impl<Q: Latent> Parts<Q> {
         let decoder = Mlp::new(&mut layout, &decoder_sizes, Activation::Linear);
         let reward_std = layout.reserve(shape.n_actions);
         let log_prior_std = layout.reserve(1);
-        Self { shape, shared, latent, decoder, reward_std, log_prior_std, n_parameters: layout.size() }
+        let n_parameters = layout.size();
+        Self { shape, shared, latent, decoder, reward_std, log_prior_std, n_parameters, layout }
     }
 
     pub(super) fn initialize(&self, parameters: &mut [f32], rng: &mut Rng) {
@@ -423,6 +426,17 @@ impl<C: LuConfig> Learner for Lu<C> {
         self.n_fits = self.n_fits.saturating_add(1);
         self.work = Cache(Some(work));
         Ok(FitReport { interventions, ..FitReport::new(minibatches, total / f64::from(minibatches)) })
+    }
+
+    fn add_action(&mut self, config: &C, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let LuDecider { parts, parameters, .. } = &mut self.decider;
+        let grown: Parts<C::Latent> = Parts::new(config, config.resolved(), shape);
+        let mut untrained = vec![0.0; grown.n_parameters];
+        grown.initialize(&mut untrained, rng);
+        self.optimizer.grow(&parts.layout, &grown.layout);
+        *parameters = Arc::new(parts.layout.carry_over(parameters, &grown.layout, untrained));
+        *parts = Arc::new(grown);
+        Ok(())
     }
 
     fn encode(&self, encoder: &mut Encoder) {

@@ -28,7 +28,9 @@ use crate::math::linear::{LanesWork, LinearPrior};
 use crate::math::nn::Panel;
 use crate::model::linear::batch::{BatchWork, Rows};
 use crate::model::linear::heads::{LinearHeads, by_action};
-use crate::model::linear::pooled::{Exploration, Precision, Scale, Seen, pooled_noise};
+use crate::model::linear::pooled::{
+    Exploration, Precision, Scale, Seen, decode_n_built, encode_n_built, pooled_noise,
+};
 use crate::model::net::reward_net::{NetWork, Weights};
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::{Definition, Entry};
@@ -362,6 +364,8 @@ impl Locus {
             *deep = deep.with_precision(precision);
         }
         take_in_all(*w, deep);
+        // Tempering takes note of added actions only now, so that an addition changes no decision among the others.
+        *seen = Seen::by(linear, seen.n_observed);
         if !is_due && !is_sample {
             // The features of the net's expert begin with the linear ones, so its posterior contains the linear one's.
             *linear = deep.leading(n_linear);
@@ -452,11 +456,20 @@ impl Learner for Locus {
         Ok(report)
     }
 
+    fn add_action(&mut self, config: &LocusConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let Experts { weights, linear, deep, .. } = &mut self.experts;
+        self.trainer.add_action(config, Arc::make_mut(weights), shape, rng);
+        [linear, deep].into_iter().for_each(LinearHeads::add_action);
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         let Experts { scale, weights, net_factor, net_weight, linear, deep, seen, .. } = &self.experts;
         encoder.f64(seen.n_observed);
         encoder.u64(self.n_left_out);
         encoder.f64(*net_factor);
+        encode_n_built(linear, encoder);
+        encoder.usize(seen.n_actions as usize);
         self.precision.encode(encoder);
         scale.encode(encoder);
         self.evidence.encode(encoder);
@@ -472,6 +485,11 @@ impl Learner for Locus {
         if !(net_factor > 0.0 && net_factor.is_finite()) {
             return Err(decoder.damaged(format!("its net's features are multiplied by {net_factor}")));
         }
+        let n_built = decode_n_built(shape, decoder)?;
+        let n_tempered = if decoder.format() > 3 { decoder.usize()? } else { shape.n_actions };
+        if !(n_built..=shape.n_actions).contains(&n_tempered) {
+            return Err(decoder.damaged(format!("it is tempered for {n_tempered} actions")));
+        }
         let precision = config.precision_rule().decode(decoder)?;
         let prior = LinearPrior { precision: precision.value(), ..config.pooled.prior() };
         let scale = Scale::decode(decoder)?;
@@ -483,7 +501,8 @@ impl Learner for Locus {
             if !(net_weight >= 0.0 && net_weight.is_finite()) {
                 return Err(decoder.damaged(format!("an expert weighs its net's features by {net_weight}")));
             }
-            Ok((net_weight, LinearHeads::decode(dim, shape.n_actions, prior, decoder)?))
+            let heads = LinearHeads::decode(dim, shape.n_actions, prior, decoder)?;
+            Ok((net_weight, heads.built_with(n_built)))
         };
         let (_, linear) = expert(n_linear)?;
         let (net_weight, deep) = expert(n_linear + weights.net.dim())?;
@@ -494,7 +513,7 @@ impl Learner for Locus {
             net_factor,
             net_weight,
             probabilities: evidence.probabilities(),
-            seen: Seen::by(&linear, n_observed),
+            seen: Seen::of_actions(&linear, n_observed, n_tempered),
             linear,
             deep,
         };

@@ -5,7 +5,7 @@
 
 use super::config::LocusConfig;
 use crate::agent::{Breakdown, FitReport, Replay};
-use crate::math::nn::Adam;
+use crate::math::nn::{Adam, Layout};
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNet, Weights};
 use crate::model::training::minibatch::Gathering;
 use crate::model::training::optimized;
@@ -34,6 +34,21 @@ impl GaussTrainer {
         parameters[net.n_parameters..].fill(libm::log(config.reward_std) as f32);
         let optimizer = Adam::new(parameters.len(), config.learning_rate as f32);
         (Weights { net, parameters }, Self::assemble(config, optimizer))
+    }
+
+    /// Adds an action, the last of `shape`: an output and its σ, which begin as in an untrained net. **Samples.**
+    pub(super) fn add_action(
+        &mut self,
+        config: &LocusConfig,
+        weights: &mut Weights,
+        shape: Shape,
+        rng: &mut Rng,
+    ) {
+        let (untrained, _) = Self::new(config, shape, rng);
+        let (from, to) = (layout(&weights.net), layout(&untrained.net));
+        self.optimizer.grow(&from, &to);
+        let parameters = from.carry_over(&weights.parameters, &to, untrained.parameters);
+        *weights = Weights { net: untrained.net, parameters };
     }
 
     fn assemble(config: &LocusConfig, optimizer: Adam) -> Self {
@@ -110,6 +125,13 @@ impl GaussTrainer {
         let (parameters, optimizer) = optimized::decode(n_parameters, config.learning_rate as f32, decoder)?;
         Ok((Weights { net, parameters }, Self::assemble(config, optimizer)))
     }
+}
+
+/// Where the parameters are: those of the net, then log σ of every action.
+fn layout(net: &RewardNet) -> Layout {
+    let mut layout = net.layout.clone();
+    layout.reserve(net.n_actions());
+    layout
 }
 
 #[cfg(test)]

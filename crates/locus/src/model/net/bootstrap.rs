@@ -209,6 +209,14 @@ impl Learner for Bootstrap {
         Ok(report)
     }
 
+    fn add_action(&mut self, _config: &BootstrapConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let nets = Arc::make_mut(&mut self.draw.nets);
+        for (trainer, net) in self.trainers.iter_mut().zip(nets) {
+            trainer.add_action(net, shape, rng);
+        }
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.inclusion.seed.number());
         encoder.u64(self.n_observed);

@@ -172,6 +172,11 @@ impl Learner for Dropout {
         self.trainer.fit(weights, replay, units, rng, &mut self.work)
     }
 
+    fn add_action(&mut self, _config: &DropoutConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        self.trainer.add_action(Arc::make_mut(&mut self.decider.weights), shape, rng);
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         self.trainer.encode(&self.decider.weights, encoder);
     }

@@ -254,6 +254,12 @@ impl Learner for ParamNoise {
         Ok(FitReport::new(self.config.net.minibatches, mean_loss))
     }
 
+    /// Noise is drawn for all parameters in turn, so decisions get other noise on the last layer than without the addition.
+    fn add_action(&mut self, _config: &ParamNoiseConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        self.trainer.add_action(Arc::make_mut(&mut self.noisy.weights), shape, rng);
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         encoder.f64(self.noisy.noise_std);
         encoder.f64(self.target_epsilon);

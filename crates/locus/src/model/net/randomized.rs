@@ -184,6 +184,11 @@ impl<R: Randomize> Learner for Randomized<R> {
         self.trainer.fit(&mut self.decider.weights, replay, &AllUnits, rng, &mut self.work)
     }
 
+    fn add_action(&mut self, _rule: &R, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        self.trainer.add_action(Arc::make_mut(&mut self.decider.weights), shape, rng);
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         self.scaling.encode(encoder);
         self.trainer.encode(&self.decider.weights, encoder);

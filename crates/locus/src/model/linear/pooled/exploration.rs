@@ -10,9 +10,10 @@
 //! and the larger of the two is used: a surprising reward of one action increases the exploration of all actions, and an action
 //! that is noisier than the others keeps its own noise. The draw is then tempered by α_t.
 
-use crate::Rng;
 use crate::agent::Breakdown;
 use crate::model::linear::heads::LinearHeads;
+use crate::registry::save::{Decoder, Encoder};
+use crate::{Error, Rng, Shape};
 
 /// Draws deviate from the mean by α·√max(σ_p², σ_a²)·ξ times the root of the leverage.
 ///
@@ -45,8 +46,13 @@ pub(crate) struct Seen {
 impl Seen {
     /// After `n_observed` observations.
     pub(crate) fn by(heads: &LinearHeads, n_observed: f64) -> Self {
-        let n_coefficients = (heads.dim() * heads.n_actions()) as f64;
-        Self { n_observed, n_actions: heads.n_actions() as f64, n_coefficients }
+        Self::of_actions(heads, n_observed, heads.n_actions())
+    }
+
+    /// The same as if there were only `n_actions` actions.
+    pub(crate) fn of_actions(heads: &LinearHeads, n_observed: f64, n_actions: usize) -> Self {
+        let n_coefficients = (heads.dim() * n_actions) as f64;
+        Self { n_observed, n_actions: n_actions as f64, n_coefficients }
     }
 }
 
@@ -106,14 +112,32 @@ impl Exploration {
 }
 
 /// a_p and b_p, shape and rate of the noise variance that all actions share.
+///
+/// An added action takes part from its first observation: until then it would change the sums by rounding.
 pub(crate) fn pooled_noise(heads: &LinearHeads) -> (f64, f64) {
     let prior = heads.prior();
-    (0..heads.n_actions()).map(|action| heads.posterior(action)).fold(
+    let takes_part =
+        |action: &usize| *action < heads.n_built() || heads.posterior(*action).noise_shape() != prior.shape;
+    (0..heads.n_actions()).filter(takes_part).map(|action| heads.posterior(action)).fold(
         (prior.shape, prior.rate),
         |(shape, rate), posterior| {
             (shape + posterior.noise_shape() - prior.shape, rate + posterior.noise_rate() - prior.rate)
         },
     )
+}
+
+/// Writes how many actions the heads were built with, which [`pooled_noise`] depends on.
+pub(crate) fn encode_n_built(heads: &LinearHeads, encoder: &mut Encoder) {
+    encoder.usize(heads.n_built());
+}
+
+/// What [`encode_n_built`] wrote; in earlier formats no action was added.
+pub(crate) fn decode_n_built(shape: Shape, decoder: &mut Decoder<'_>) -> Result<usize, Error> {
+    let n_built = if decoder.format() > 3 { decoder.usize()? } else { shape.n_actions };
+    match (1..=shape.n_actions).contains(&n_built) {
+        true => Ok(n_built),
+        false => Err(decoder.damaged(format!("it was built with {n_built} of {} actions", shape.n_actions))),
+    }
 }
 
 fn check_variance(variance: f64, place: impl FnOnce() -> String) -> Result<f64, Breakdown> {

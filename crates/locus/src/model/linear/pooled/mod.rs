@@ -10,7 +10,6 @@ mod precision;
 mod scale;
 
 pub use config::PooledConfig;
-pub(crate) use exploration::pooled_noise;
-pub(crate) use exploration::{Exploration, Seen};
+pub(crate) use exploration::{Exploration, Seen, decode_n_built, encode_n_built, pooled_noise};
 pub(crate) use precision::Precision;
 pub(crate) use scale::Scale;

@@ -355,6 +355,15 @@ impl<W: Widen> Learner for GradientNet<W> {
         Ok(FitReport { interventions, ..FitReport::new(self.trainer.config.minibatches, mean_loss) })
     }
 
+    fn add_action(&mut self, _rule: &W, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let WidenedNet { weights, precision, .. } = &mut self.widened;
+        let weights = Arc::make_mut(weights);
+        let before = weights.net.layout.clone();
+        self.trainer.add_action(weights, shape, rng);
+        Arc::make_mut(precision).grow(&before, &weights.net.layout);
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_left_out);
         self.trainer.encode(&self.widened.weights, encoder);

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::math::linear::{LinearPosterior, LinearPrior};
+use crate::math::nn::Layout;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::words;
 
@@ -29,14 +30,15 @@ pub(super) enum Precision {
 /// The diagonal, and one over it.
 #[derive(Clone, Debug)]
 pub(super) struct Diagonal {
+    prior: f64,
     precisions: Vec<f64>,
     inverses: Vec<f32>,
 }
 
 impl Diagonal {
-    fn new(precisions: Vec<f64>) -> Self {
+    fn new(prior: f64, precisions: Vec<f64>) -> Self {
         let inverses = precisions.iter().map(|precision| (1.0 / precision) as f32).collect();
-        Self { precisions, inverses }
+        Self { prior, precisions, inverses }
     }
 
     pub(super) fn inverses(&self) -> &[f32] {
@@ -58,7 +60,7 @@ impl Precision {
     /// `λI`
     pub(super) fn new(matrix: PrecisionMatrix, prior: f64, n_parameters: usize) -> Self {
         match matrix {
-            PrecisionMatrix::Diagonal => Self::Diagonal(Diagonal::new(vec![prior; n_parameters])),
+            PrecisionMatrix::Diagonal => Self::Diagonal(Diagonal::new(prior, vec![prior; n_parameters])),
             PrecisionMatrix::Full => {
                 Self::Full(Box::new(LinearPosterior::new(n_parameters, linear_prior(prior))))
             }
@@ -70,6 +72,17 @@ impl Precision {
         match self {
             Self::Diagonal(diagonal) => diagonal.observe(gradient, weight),
             Self::Full(full) => full.observe_weighted(gradient, 0.0, weight),
+        }
+    }
+
+    /// Follows the parameters into another layout; new ones are at the prior.
+    pub(super) fn grow(&mut self, from: &Layout, to: &Layout) {
+        match self {
+            Self::Diagonal(diagonal) => {
+                let start = vec![diagonal.prior; to.size()];
+                *diagonal = Diagonal::new(diagonal.prior, from.carry_over(&diagonal.precisions, to, start));
+            }
+            Self::Full(full) => **full = full.with_features_at(from.places_in(to), to.size()),
         }
     }
 
@@ -93,7 +106,7 @@ impl Precision {
         let mut precisions = vec![0.0; n_parameters];
         decoder.f64s(&mut precisions)?;
         match precisions.iter().find(|precision| !(**precision >= prior && precision.is_finite())) {
-            None => Ok(Self::Diagonal(Diagonal::new(precisions))),
+            None => Ok(Self::Diagonal(Diagonal::new(prior, precisions))),
             Some(found) => Err(decoder.damaged(format!("a precision is {found}, below that of the prior"))),
         }
     }

@@ -265,6 +265,13 @@ impl Learner for NeuralLinear {
         Ok(FitReport { interventions, ..FitReport::new(self.trainer.config.minibatches, mean_loss) })
     }
 
+    fn add_action(&mut self, _config: &NeuralLinearConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let NetHeads { weights, heads } = &mut self.net_heads;
+        self.trainer.add_action(Arc::make_mut(weights), shape, rng);
+        heads.add_action();
+        Ok(())
+    }
+
     fn encode(&self, encoder: &mut Encoder) {
         encoder.u64(self.n_left_out);
         self.trainer.encode(&self.net_heads.weights, encoder);

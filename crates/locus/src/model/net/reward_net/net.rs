@@ -19,6 +19,8 @@ pub(crate) struct RewardNet {
     /// The features to the rewards of all actions.
     output: Dense,
     pub(crate) n_parameters: usize,
+    /// Where all of them are.
+    pub(crate) layout: Layout,
 }
 
 /// Intermediate results of the net.
@@ -74,7 +76,7 @@ impl RewardNet {
         let hidden = Mlp::new(&mut layout, &sizes, Activation::Relu);
         let n_in = sizes[sizes.len() - 1];
         let output = Dense::new(&mut layout, n_in, shape.n_actions, Activation::Linear);
-        Self { n_features: shape.n_features, hidden, output, n_parameters: layout.size() }
+        Self { n_features: shape.n_features, hidden, output, n_parameters: layout.size(), layout }
     }
 
     /// Size of the last hidden layer, or of the context where there is none.

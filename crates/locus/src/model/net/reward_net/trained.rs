@@ -83,6 +83,19 @@ impl Trainer {
         (Weights { net, parameters }, Self { config: config.clone(), optimizer, anchor: None })
     }
 
+    /// Adds an action, the last of `shape`: an output whose parameters, and all that training keeps of them, begin as in an untrained
+    /// net. **Samples.**
+    pub(crate) fn add_action(&mut self, weights: &mut Weights, shape: Shape, rng: &mut Rng) {
+        let (untrained, Self { optimizer, .. }) = Self::new(&self.config, shape, rng);
+        let (from, to) = (&weights.net.layout, &untrained.net.layout);
+        self.optimizer.squares = from.carry_over(&self.optimizer.squares, to, optimizer.squares);
+        if let Some(anchor) = &mut self.anchor {
+            anchor.parameters = from.carry_over(&anchor.parameters, to, untrained.parameters.clone()).into();
+        }
+        let parameters = from.carry_over(&weights.parameters, to, untrained.parameters);
+        *weights = Weights { net: untrained.net, parameters };
+    }
+
     /// Adds a Gaussian prior of this precision around the current parameters.
     pub(crate) fn anchored(mut self, weights: &Weights, precision: f64) -> Self {
         self.anchor = Some(Anchor { parameters: weights.parameters.as_slice().into(), precision });

@@ -34,6 +34,8 @@ pub(super) struct Parts {
     pub(super) shape: Shape,
     pub(super) net: BayesMlp,
     pub(super) n_parameters: usize,
+    /// Where all of them are.
+    layout: Layout,
 }
 
 /// A minibatch and everything computed from it.
@@ -48,7 +50,14 @@ impl Parts {
     pub(super) fn new(config: &BbbConfig, shape: Shape) -> Self {
         let mut layout = Layout::default();
         let net = BayesMlp::new(&mut layout, &sizes(shape.n_features, &config.layers, shape.n_actions));
-        Self { config: config.clone(), shape, net, n_parameters: layout.size() }
+        Self { config: config.clone(), shape, net, n_parameters: layout.size(), layout }
+    }
+
+    /// Parameters of an untrained net. **Samples.**
+    fn untrained(&self, rng: &mut Rng) -> Vec<f32> {
+        let mut parameters = vec![0.0; self.n_parameters];
+        self.net.initialize(&mut parameters, self.config.start(), rng);
+        parameters
     }
 
     /// Computes the loss of the minibatch in `work` and adds its gradients to `work.gradients`.
@@ -239,8 +248,7 @@ impl Learner for Bbb {
 
     fn new(config: &BbbConfig, shape: Shape, seed: Seed) -> Self {
         let parts = Parts::new(config, shape);
-        let mut parameters = vec![0.0; parts.n_parameters];
-        parts.net.initialize(&mut parameters, config.start(), &mut seed.stream("init", 0));
+        let parameters = parts.untrained(&mut seed.stream("init", 0));
         let optimizer = Adam::new(parts.n_parameters, config.learning_rate as f32);
         Self::assemble(parts, parameters, optimizer, RewardScaling::default())
     }
@@ -283,6 +291,16 @@ impl Learner for Bbb {
         optimized::check("", parameters, &self.optimizer)?;
         self.work = Cache(Some(work));
         Ok(FitReport { interventions, ..FitReport::new(minibatches, total / f64::from(minibatches)) })
+    }
+
+    fn add_action(&mut self, config: &BbbConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let GaussianNet { parts, parameters, variances, .. } = &mut self.net;
+        let grown = Parts::new(config, shape);
+        self.optimizer.grow(&parts.layout, &grown.layout);
+        *parameters = Arc::new(parts.layout.carry_over(parameters, &grown.layout, grown.untrained(rng)));
+        grown.net.variances(parameters, Arc::make_mut(variances));
+        *parts = Arc::new(grown);
+        Ok(())
     }
 
     fn encode(&self, encoder: &mut Encoder) {

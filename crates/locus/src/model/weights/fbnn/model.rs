@@ -139,6 +139,14 @@ fn net(config: &FbnnConfig, shape: Shape) -> Net {
     Net::new(&sizes(shape.n_features, &config.layers, shape.n_actions))
 }
 
+/// Parameters of an untrained net. **Samples.**
+fn untrained(config: &FbnnConfig, net: &Net, rng: &mut Rng) -> Vec<f32> {
+    let mut parameters = vec![0.0; net.n_parameters];
+    net.bayes.initialize(&mut parameters, config.start(), rng);
+    parameters[net.noise] = config.initial_noise as f32;
+    parameters
+}
+
 impl Decider for FunctionalNet {
     /// Draws each layer's sums rather than its weights, as BBB does: for one context this has exactly the same distribution.
     /// Draws for different contexts are independent.
@@ -204,11 +212,8 @@ impl Learner for Fbnn {
 
     fn new(config: &FbnnConfig, shape: Shape, seed: Seed) -> Self {
         let rng = &mut seed.stream("init", 0);
-        let net = net(config, shape);
-        let mut parameters = vec![0.0; net.n_parameters];
-        net.bayes.initialize(&mut parameters, config.start(), rng);
-        parameters[net.noise] = config.initial_noise as f32;
-        let optimizer = Adam::new(net.n_parameters, config.learning_rate as f32);
+        let parameters = untrained(config, &net(config, shape), rng);
+        let optimizer = Adam::new(parameters.len(), config.learning_rate as f32);
         let prior = Prior::new(config.prior(), shape, rng);
         Self::assemble(config, shape, parameters, optimizer, prior, RewardScaling::default())
     }
@@ -260,6 +265,18 @@ impl Learner for Fbnn {
         optimized::check("", parameters, &self.optimizer)?;
         self.work = Cache(Some(work));
         Ok(FitReport { interventions, ..FitReport::new(minibatches, total / f64::from(minibatches)) })
+    }
+
+    fn add_action(&mut self, config: &FbnnConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let before = &self.functional.net.layout;
+        let grown = net(config, shape);
+        let start = untrained(config, &grown, rng);
+        self.optimizer.grow(before, &grown.layout);
+        self.prior.add_action(shape, rng);
+        let parameters = before.carry_over(&self.functional.parameters, &grown.layout, start);
+        let (optimizer, prior) = (self.optimizer.clone(), self.prior.clone());
+        *self = Self::assemble(config, shape, parameters, optimizer, prior, self.scaling);
+        Ok(())
     }
 
     fn encode(&self, encoder: &mut Encoder) {

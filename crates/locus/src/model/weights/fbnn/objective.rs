@@ -32,6 +32,8 @@ pub(super) struct Net {
     /// Where the parameter of the noise is.
     pub(super) noise: usize,
     pub(super) n_parameters: usize,
+    /// Where all of them are.
+    pub(super) layout: Layout,
 }
 
 /// What is compared, and how.
@@ -86,7 +88,8 @@ impl Net {
         let bayes = BayesMlp::new(&mut layout, sizes);
         let drawn = Mlp::new(&mut drawn_layout, sizes, Activation::Linear);
         let noise = layout.reserve(1).start;
-        Self { bayes, drawn, n_drawn: drawn_layout.size(), noise, n_parameters: layout.size() }
+        let n_parameters = layout.size();
+        Self { bayes, drawn, n_drawn: drawn_layout.size(), noise, n_parameters, layout }
     }
 
     /// σ

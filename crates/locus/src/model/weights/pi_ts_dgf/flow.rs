@@ -23,7 +23,7 @@ use multiversion::multiversion;
 
 use super::config::{Force, PiTsDgfConfig};
 use crate::agent::Breakdown;
-use crate::math::nn::{Panel, add_combined, combine, squared_distances};
+use crate::math::nn::{Layout, Panel, add_combined, combine, squared_distances};
 
 /// The settings of the movement.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,20 @@ pub struct FlowWork {
     forces: Vec<f32>,
     /// [M]: how much of itself a particle's force has.
     own: Vec<f64>,
+}
+
+impl Particles {
+    /// Follows the parameters from one layout into another; new ones, and their state, are as in `start`.
+    pub fn grow(&mut self, from: &Layout, to: &Layout, start: Self) {
+        let panels = [(&mut self.current, start.current), (&mut self.previous, start.previous)];
+        for (panel, mut start) in panels.into_iter().chain([(&mut self.squares, start.squares)]) {
+            for (particle, line) in panel.all().iter().enumerate() {
+                let grown = from.carry_over(line, to, start.line(particle).to_vec());
+                start.line_mut(particle).copy_from_slice(&grown);
+            }
+            *panel = start;
+        }
+    }
 }
 
 impl Flow {

@@ -189,6 +189,13 @@ fn stack(config: &PiTsDgfConfig, shape: Shape) -> Stack {
     }
 }
 
+/// Nets before any training. **Samples.**
+fn untrained(stack: Stack, rng: &mut Rng) -> Panel {
+    let mut nets = Panel::new(stack.n_nets, stack.n_parameters());
+    (0..stack.n_nets).for_each(|net| stack.initialize(nets.line_mut(net), rng));
+    nets
+}
+
 impl Decider for Ensemble {
     fn draw(
         &self,
@@ -267,9 +274,7 @@ impl Learner for PiTsDgf {
 
     fn new(config: &PiTsDgfConfig, shape: Shape, seed: Seed) -> Self {
         let (stack, flow) = (stack(config, shape), Flow::new(config));
-        let mut nets = Panel::new(stack.n_nets, stack.n_parameters());
-        let mut rng = seed.stream("init", 0);
-        (0..stack.n_nets).for_each(|net| stack.initialize(nets.line_mut(net), &mut rng));
+        let nets = untrained(stack, &mut seed.stream("init", 0));
         Self::with_particles(config, stack, flow, flow.particles(nets))
     }
 
@@ -300,6 +305,16 @@ impl Learner for PiTsDgf {
         self.work = Cache(Some(work));
         let mean_loss = total / f64::from(self.minibatches);
         Ok(FitReport { interventions, ..FitReport::new(self.minibatches, mean_loss) })
+    }
+
+    fn add_action(&mut self, config: &PiTsDgfConfig, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+        let grown = stack(config, shape);
+        let start = self.flow.particles(untrained(grown, rng));
+        self.set_out();
+        self.particles.grow(&self.ensemble.stack.layout(), &grown.layout(), start);
+        self.ensemble.stack = grown;
+        self.rest();
+        Ok(())
     }
 
     fn encode(&self, encoder: &mut Encoder) {
