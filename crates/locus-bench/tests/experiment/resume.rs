@@ -165,7 +165,7 @@ fn settings_that_came_to_exist_later_keep_a_folder_as_it_was() {
     let out = tempfile::tempdir().unwrap();
     let mut experiment = experiment(out.path());
     experiment.policies = locus::Registry::standard().parse_list("lin-pool").unwrap();
-    let later = [",stretch_after=2000", ",replay_bound=32768"];
+    let later = [",stretch_after=2000", ",replay_bound=16384"];
     for (is_old, expected) in [(false, "lin-pool"), (true, "lin-pool[replay_bound=all,stretch_after=never]")]
     {
         let built = Mutex::new(Vec::new());

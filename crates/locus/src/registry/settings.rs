@@ -331,7 +331,7 @@ config! {
     pub struct ReplayConfig {
         /// The most observations in a replay whose capacity is all: half are the latest, half a random sample of all earlier
         /// ones, weighted to stand for them
-        replay_bound: Capacity = Capacity(Some(32_768)), Range::ANY, "our choice";
+        replay_bound: Capacity = Capacity(Some(16_384)), Range::ANY, "our choice";
         ..schedule: ScheduleConfig = ScheduleConfig::default();
     }
 }

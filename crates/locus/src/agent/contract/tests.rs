@@ -54,7 +54,7 @@ pub(crate) fn assert_settings(policy: &str, expected: &str) {
         ("half_life", "off"),
         ("training", "auto"),
         ("stretch_after", "2000"),
-        ("replay_bound", "32768"),
+        ("replay_bound", "16384"),
     ] {
         assert_eq!(found.remove(key).unwrap_or(default), default, "{policy}, {key}");
     }
