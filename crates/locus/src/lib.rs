@@ -117,8 +117,8 @@ pub mod configs {
     pub use crate::model::weights::bbb::config::BbbConfig;
     pub use crate::model::weights::fbnn::config::FbnnConfig;
     pub use crate::model::weights::pi_ts_dgf::config::{Force, PiTsDgfConfig};
-    pub use crate::registry::settings::InitialOrder;
-    pub use crate::registry::values::{Capacity, Layers, LikelihoodScale, Switch};
+    pub use crate::registry::settings::{InitialOrder, ReplayConfig, ScheduleConfig, TrainingMode};
+    pub use crate::registry::values::{Capacity, HalfLife, Layers, LikelihoodScale, Start, Switch};
 }
 
 /// Kernels that the benchmarks measure; not part of the stable API.

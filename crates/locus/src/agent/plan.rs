@@ -26,38 +26,34 @@ impl Plan {
 
     /// A model that is trained after every `every` outcomes (0 counts as 1), however many there are.
     ///
-    /// The replay keeps the last `replay_capacity` outcomes, or all with `None`. [`Plan::scheduled`] and
-    /// [`Plan::with_replay_bound`] keep the cost flat.
+    /// The replay keeps the last `replay_capacity` outcomes, or all with `None`. [`Plan::on_replay`] keeps the cost flat.
     pub fn trained(agent: &AgentConfig, every: u32, replay_capacity: Option<usize>) -> Self {
         let schedule = ScheduleConfig::default().stretch_after(Start(None));
         let training = Training { every: every.max(1), replay_capacity, replay_bound: None, schedule };
         Self { training: Some(training), ..Self::untrained(agent) }
     }
 
-    /// Makes training rarer as outcomes accumulate, or leaves it to [`Policy::train`](crate::Policy::train).
+    /// Keeps the cost flat by the settings of a policy: training becomes rarer as outcomes accumulate, or is left to
+    /// [`Policy::train`](crate::Policy::train), and a replay that would keep all outcomes keeps a bounded sample.
+    ///
+    /// Half of the sample are the latest outcomes, the others a random sample of all earlier ones, weighted to stand for them:
+    /// see [`Observation::weight`](crate::Observation::weight).
     #[must_use]
-    pub fn scheduled(mut self, schedule: &ScheduleConfig) -> Self {
+    pub fn on_replay(self, replay: &ReplayConfig) -> Self {
+        let mut plan = self.scheduled(&replay.schedule);
+        if let Some(training) = &mut plan.training {
+            training.replay_bound = replay.replay_bound.0;
+        }
+        plan
+    }
+
+    /// The schedule alone, for a replay that is bounded anyway.
+    #[must_use]
+    pub(crate) fn scheduled(mut self, schedule: &ScheduleConfig) -> Self {
         if let Some(training) = &mut self.training {
             training.schedule = schedule.clone();
         }
         self
-    }
-
-    /// Bounds a replay that would keep all outcomes: it then holds at most `bound`, weighted to stand for all.
-    ///
-    /// Half of them are the latest, the others a random sample of all earlier ones.
-    #[must_use]
-    pub fn with_replay_bound(mut self, bound: Option<usize>) -> Self {
-        if let Some(training) = &mut self.training {
-            training.replay_bound = bound;
-        }
-        self
-    }
-
-    /// Both, by the settings of a policy that trains on a replay.
-    #[must_use]
-    pub(crate) fn on_replay(self, replay: &ReplayConfig) -> Self {
-        self.scheduled(&replay.schedule).with_replay_bound(replay.replay_bound.0)
     }
 
     /// Sets the draws in [`Decider::distribution`](crate::Decider::distribution), at least 1; the default is 128.
