@@ -5,8 +5,6 @@ use crate::agent::replay::Keep;
 use crate::registry::settings::{AgentConfig, ReplayConfig, ScheduleConfig, TrainingMode};
 use crate::registry::values::Start;
 
-const STRETCH_POWER: f64 = 0.5;
-
 /// Initial pulls and training schedule of the policy around a [`Learner`](crate::Learner).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -86,7 +84,7 @@ impl Training {
         match self.schedule.stretch_after.0.map(u64::from) {
             // What is forgotten must be learned again, so with a half-life training stays as frequent.
             Some(start) if n_observed >= start && agent.half_life.0.is_none() => {
-                let stretch = (n_observed as f64 / start as f64).powf(STRETCH_POWER);
+                let stretch = (n_observed as f64 / start as f64).sqrt();
                 n_observed.saturating_add((every as f64 * stretch) as u64)
             }
             _ => (n_observed / every).saturating_add(1).saturating_mul(every),
