@@ -22,6 +22,118 @@ pub(crate) enum Kind {
         /// Requested actions.
         n_actions: usize,
     },
+    /// As [`Kind::ShapeOutOfRange`], for actions with features.
+    #[error(
+        "a policy for actions with features must have 1 or more features of the context and of an action, together at most {most}, and no \
+         number of actions; found {n_features} and {n_action_features} features and {n_actions} actions",
+        most = crate::Shape::MAX
+    )]
+    DescribedOutOfRange {
+        /// Requested features.
+        n_features: usize,
+        /// Requested actions.
+        n_actions: usize,
+        /// Requested features of an action.
+        n_action_features: usize,
+    },
+    /// The policy has no model of actions with features.
+    #[error("policy `{policy}` does not support actions with features; {known} do")]
+    NotDescribed {
+        /// The policy.
+        policy: String,
+        /// The policies that do.
+        known: String,
+    },
+    /// Actions have features, but the request has no candidates.
+    #[error(
+        "the request has no candidates, but the policy was built for actions with {n_action_features} features; give the features of every \
+         candidate with `with_candidates`"
+    )]
+    MissingCandidates {
+        /// How many features an action has.
+        n_action_features: usize,
+    },
+    /// The request has candidates, but actions have no features.
+    #[error(
+        "the request has candidates, but the policy was built for {n_actions} actions without features; build it for `Shape::described` or \
+         leave them out"
+    )]
+    UnexpectedCandidates {
+        /// How many actions there are.
+        n_actions: usize,
+    },
+    /// The candidates are not rows of features.
+    #[error(
+        "the candidates have {found} features in all, expected {n_action_features} for each candidate, and at least one candidate"
+    )]
+    CandidatesLength {
+        /// How many there are.
+        found: usize,
+        /// How many features an action has.
+        n_action_features: usize,
+    },
+    /// There are more candidates than a policy supports.
+    #[error("the request has {found} candidates, expected at most {}", crate::Shape::MAX)]
+    TooManyCandidates {
+        /// How many there are.
+        found: usize,
+    },
+    /// A feature of a candidate is NaN or infinite.
+    #[error("feature {index} of candidate {candidate} is {value}, expected a finite number")]
+    NonFiniteCandidate {
+        /// Which candidate.
+        candidate: usize,
+        /// Which of its features.
+        index: usize,
+        /// The value.
+        value: f32,
+    },
+    /// Actions have features, but the outcome does not have those of its action.
+    #[error(
+        "the outcome has no features of its action, but the policy was built for actions with {expected} features; give them with \
+         `with_action_features`"
+    )]
+    MissingActionFeatures {
+        /// How many features an action has.
+        expected: usize,
+    },
+    /// The outcome has features of its action, but actions have none.
+    #[error(
+        "the outcome has features of its action, but the policy was built for {n_actions} actions without features; build it for \
+         `Shape::described` or leave them out"
+    )]
+    UnexpectedActionFeatures {
+        /// How many actions there are.
+        n_actions: usize,
+    },
+    /// The features of an action are too few or too many.
+    #[error("the action has {found} features but the policy was built for {expected}")]
+    ActionFeaturesLength {
+        /// How many there are.
+        found: usize,
+        /// How many features an action has.
+        expected: usize,
+    },
+    /// A feature of an action is NaN or infinite.
+    #[error("feature {index} of the action is {value}, expected a finite number")]
+    NonFiniteActionFeature {
+        /// Which of its features.
+        index: usize,
+        /// The value.
+        value: f32,
+    },
+    /// A row for `sample_rewards` is too short or too long.
+    #[error(
+        "row has {found} features, expected {n_features} of the context followed by {n_action_features} of an action"
+    )]
+    RowLength {
+        /// How many there are.
+        found: usize,
+        /// How many features a context has.
+        n_features: usize,
+        /// How many features an action has.
+        n_action_features: usize,
+    },
     /// The context is too short or too long.
     #[error("context has {found} features but the policy was built for {expected}")]
     ContextLength {
@@ -330,6 +442,16 @@ impl Error {
                 | Kind::ResultLength { .. }
                 | Kind::WeightOutOfRange { .. }
                 | Kind::NoWeights { .. }
+                | Kind::MissingCandidates { .. }
+                | Kind::UnexpectedCandidates { .. }
+                | Kind::CandidatesLength { .. }
+                | Kind::TooManyCandidates { .. }
+                | Kind::NonFiniteCandidate { .. }
+                | Kind::MissingActionFeatures { .. }
+                | Kind::UnexpectedActionFeatures { .. }
+                | Kind::ActionFeaturesLength { .. }
+                | Kind::NonFiniteActionFeature { .. }
+                | Kind::RowLength { .. }
         ) || self.of_one().is_some_and(Self::is_invalid_input)
     }
 
@@ -354,6 +476,8 @@ impl Error {
         matches!(
             *self.0,
             Kind::ShapeOutOfRange { .. }
+                | Kind::DescribedOutOfRange { .. }
+                | Kind::NotDescribed { .. }
                 | Kind::PolicySyntax { .. }
                 | Kind::UnknownPolicy { .. }
                 | Kind::UnknownPreset { .. }

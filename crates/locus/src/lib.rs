@@ -82,7 +82,10 @@ mod registry;
 
 #[cfg(any(test, feature = "contract"))]
 pub use agent::contract;
-pub use agent::{Breakdown, Choose, Decider, FitReport, Learner, Observation, Plan, Policy, Replay, Scratch};
+pub use agent::{
+    Breakdown, Choose, Decider, FitReport, JointRows, Learner, Observation, Plan, Policy, Replay, Scratch,
+    WeightDraws,
+};
 pub use decision::{Choice, Outcome, Propensity, Request, Shape};
 pub use error::Error;
 pub use random::{Rng, Seed};
@@ -118,7 +121,9 @@ pub mod configs {
     pub use crate::model::weights::fbnn::config::FbnnConfig;
     pub use crate::model::weights::pi_ts_dgf::config::{Force, PiTsDgfConfig};
     pub use crate::registry::settings::{InitialOrder, ReplayConfig, ScheduleConfig, TrainingMode};
-    pub use crate::registry::values::{Capacity, HalfLife, Layers, LikelihoodScale, Start, Switch};
+    pub use crate::registry::values::{
+        Capacity, HalfLife, Interactions, Layers, LikelihoodScale, Start, Switch,
+    };
 }
 
 /// Kernels that the benchmarks measure; not part of the stable API.

@@ -57,7 +57,9 @@ impl Limits {
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
         let n_added = if decoder.format() > 3 { decoder.usize()? } else { 0 };
-        if n_added >= n_actions || n_added > decoder.remaining() / size_of::<u64>() {
+        // Actions that features describe have no number.
+        let most = n_actions.saturating_sub(1);
+        if n_added > most || n_added > decoder.remaining() / size_of::<u64>() {
             return Err(decoder.damaged(format!("{n_added} of its {n_actions} actions were added")));
         }
         let mut limits = Self::new(n_actions - n_added, initial_pulls);

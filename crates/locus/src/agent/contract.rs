@@ -2,9 +2,11 @@
 //!
 //! The checks run a policy on a small linear problem: the same seed gives the same choices, choosing changes no state, snapshots
 //! decide the same on every thread, a loaded policy continues exactly, damaged files and bad input are clear errors, masks are
-//! obeyed, propensities are exact, batches decide as single requests do, no policy acts on a NaN, and actions come and go.
+//! obeyed, propensities are exact, batches decide as single requests do, no policy acts on a NaN, and actions come and go. A policy
+//! that supports actions with features passes the same checks with these; the others refuse.
 
 mod actions;
+mod described;
 mod requests;
 mod training;
 
@@ -17,6 +19,12 @@ use crate::{PolicySpec, Propensity, Registry, Rng, Seed};
 use actions::{
     actions_are_added_while_it_runs, added_actions_are_chosen_as_probably_as_all_others,
     retired_actions_are_not_chosen_until_they_are_restored, what_no_action_is_left_for_is_an_error,
+};
+use described::{
+    described_actions_are_supported_or_refused, described_bad_input_changes_nothing,
+    described_decisions_are_reproducible, described_extremes_neither_panic_nor_act_on_nan,
+    described_masks_batches_and_propensities, described_policies_are_saved_and_loaded,
+    described_propensities_are_exact, described_weights_count,
 };
 use requests::{
     allowed_actions_are_obeyed_and_all_of_them_change_nothing, batches_decide_as_single_requests_do,
@@ -73,7 +81,7 @@ impl Subject<'_> {
     /// The same policy with another seed: the same learned state, other random numbers.
     fn reseeded(&self, file: &[u8], seed: u64) -> Box<dyn Policy> {
         let mut body = body_of(file).to_vec();
-        let place = 8 + self.spec.full().len() + 16;
+        let place = 8 + self.spec.full().len() + 24;
         body[place..place + 8].copy_from_slice(&Seed::new(1000).derive_index(seed).number().to_le_bytes());
         self.registry.load(&sealed(&body)).unwrap()
     }
@@ -266,7 +274,11 @@ fn forged_shapes_and_unknown_policies_are_errors(subject: &Subject<'_>) {
     let body = body_of(&file);
     let shape = 8 + spec.full().len();
     for n in [0, 1 << 33, u64::MAX / 8, u64::MAX - 1, u64::MAX] {
-        for place in [shape, shape + 8] {
+        for place in [shape, shape + 8, shape + 16] {
+            if n == 0 && place == shape + 16 {
+                // Actions have no features.
+                continue;
+            }
             let mut forged = body.to_vec();
             forged[place..place + 8].copy_from_slice(&u64::to_le_bytes(n));
             assert!(
@@ -447,6 +459,14 @@ checks! {
     added_actions_are_chosen_as_probably_as_all_others,
     retired_actions_are_not_chosen_until_they_are_restored,
     what_no_action_is_left_for_is_an_error,
+    described_actions_are_supported_or_refused,
+    described_decisions_are_reproducible,
+    described_policies_are_saved_and_loaded,
+    described_bad_input_changes_nothing,
+    described_extremes_neither_panic_nor_act_on_nan,
+    described_masks_batches_and_propensities,
+    described_propensities_are_exact,
+    described_weights_count,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! the decider, so its large parts are shared (`Arc`) and copied only when the learner changes them.
 
 use super::plan::Plan;
-use super::{ADDING, FitReport, Replay, Scratch};
+use super::{ADDING, FitReport, JointRows, Replay, Scratch, WeightDraws};
 use crate::error::Kind;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::Config;
@@ -126,6 +126,50 @@ pub trait Decider: Clone + Send + Sync + 'static {
         probabilities: &mut [f64],
     ) -> Result<(), (usize, Breakdown)> {
         distribute_one_by_one(self, requests, n_draws, rngs, scratch, probabilities)
+    }
+
+    /// Whether it decides among candidates with features, for [`Shape::described`].
+    ///
+    /// If so, its learner is built for contexts `[x, f_a]` and a single action, and [`Decider::draw_joint`] must be implemented.
+    /// Otherwise the policy refuses to be built for such a shape.
+    const HEEDS_CANDIDATES: bool = false;
+
+    /// Draws one posterior sample of the model's weights, and computes the mean reward of every row with it. **Samples.**
+    ///
+    /// A model without posterior samples returns the scores that its decisions compare. Decisions take the allowed candidate with
+    /// the highest reward, unless [`Decider::KNOWS_PROPENSITIES`] is set.
+    fn draw_joint(
+        &self,
+        _rows: JointRows<'_>,
+        _rng: &mut Rng,
+        _scratch: &mut Scratch,
+        _rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        panic!("a decider that sets `Decider::HEEDS_CANDIDATES` must implement `Decider::draw_joint`")
+    }
+
+    /// Computes the probability of every candidate: 0 if it is not allowed; the sum is 1. **Samples.**
+    ///
+    /// The default counts how often each candidate has the highest reward in as many draws as `draws` has samples. Override it if
+    /// the probabilities are known, or to use the samples of the weights that decisions share.
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        draws: &WeightDraws,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        probabilities.fill(0.0);
+        scratch.with_rewards(rows.len(), |rewards, scratch| {
+            for _ in 0..draws.n_draws() {
+                self.draw_joint(rows, rng, scratch, rewards)?;
+                probabilities[request.highest(rewards)?] += 1.0;
+            }
+            probabilities.iter_mut().for_each(|probability| *probability /= draws.n_draws() as f64);
+            Ok(())
+        })
     }
 }
 
@@ -267,6 +311,9 @@ pub trait Learner: Clone + Send + Sync + 'static {
     fn plan(config: &Self::Config) -> Plan;
 
     /// The untrained model. Randomness comes from streams of `seed`.
+    ///
+    /// If actions have features, contexts are rows `[x, f_a]` and all outcomes are of action 0: `shape` has 1 action, and the last
+    /// `n_action_features` of its features are those of the action.
     fn new(config: &Self::Config, shape: Shape, seed: Seed) -> Self;
 
     /// The current decider.

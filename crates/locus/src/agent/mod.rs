@@ -8,6 +8,7 @@ mod actions;
 #[cfg(any(test, feature = "contract"))]
 #[allow(clippy::unwrap_used, reason = "a check that fails panics")]
 pub mod contract;
+mod joint;
 mod learner;
 mod plan;
 mod replay;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use crate::error::Kind;
 use crate::{Choice, Error, Outcome, Request, Seed, Shape};
 
+pub use joint::{JointRows, WeightDraws};
 pub(crate) use learner::check_reward;
 #[cfg(any(test, feature = "contract"))]
 pub(crate) use learner::highest;
@@ -42,7 +44,9 @@ pub trait Choose: Send + Sync {
 
     /// Decides for one request. **Samples** from the stream of its seed for the request's round.
     ///
-    /// Does not block, and does not allocate once its thread has made a decision of this size.
+    /// Does not block, and does not allocate once its thread has made a decision of this size. The one exception: if actions have
+    /// features ([`Shape::described`]), the first decision with a propensity after the policy learned draws samples of the weights
+    /// that those after it share, and other threads wait for it.
     fn choose(&self, request: Request<'_>) -> Result<Choice, Error>;
 
     /// Computes the probability of every action, 0 for those that the request does not allow. **Samples.**
@@ -52,7 +56,10 @@ pub trait Choose: Send + Sync {
     /// reported propensity is exact, even where the probabilities only approximate those of Thompson sampling. The same round
     /// gives the same probabilities and the same action.
     ///
-    /// `probabilities` must have one entry for each action. [`Request::with_propensity`] has no effect here.
+    /// If actions have features, the probabilities are shares of samples of the model's weights. Decisions between two calls of
+    /// [`Policy::learn`] share these samples: given them, their actions are independent and their propensities exact.
+    ///
+    /// `probabilities` must have one entry for each action or candidate. [`Request::with_propensity`] has no effect here.
     ///
     /// With the default setting `floor=0` an action may have the probability 0, and offline evaluation cannot estimate its value.
     /// Set `floor=0.1` to spread a tenth of the probability evenly over the allowed actions, in every decision.
@@ -84,14 +91,17 @@ pub trait Choose: Send + Sync {
 
     /// Computes the probabilities of many requests. Allocates.
     ///
-    /// `probabilities` is row-major, with one row per request and one entry per action. After an error its contents are
+    /// `probabilities` has the probabilities of one request after those of another, one entry per action or candidate. After an error its contents are
     /// unspecified; [`Error::index`] says which request failed.
     fn distribution_many(&self, requests: &[Request<'_>], probabilities: &mut [f64]) -> Result<(), Error> {
-        let n_actions = self.shape().n_actions;
-        check_length("probabilities", probabilities.len(), requests.len() * n_actions)?;
-        let probabilities = probabilities.chunks_exact_mut(n_actions);
-        for (index, (request, probabilities)) in requests.iter().zip(probabilities).enumerate() {
-            self.distribution(*request, probabilities).map_err(|cause| cause.of_request(index))?;
+        let shape = self.shape();
+        let total = requests.iter().map(|request| request.n_actions(shape)).sum();
+        check_length("probabilities", probabilities.len(), total)?;
+        let mut rest = probabilities;
+        for (index, request) in requests.iter().enumerate() {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(request.n_actions(shape));
+            self.distribution(*request, own).map_err(|cause| cause.of_request(index))?;
+            rest = others;
         }
         Ok(())
     }
@@ -100,6 +110,9 @@ pub trait Choose: Send + Sync {
     ///
     /// The result is row-major, with one row per context and one entry per action. **Samples** from the stream `"sample"` of
     /// `round`.
+    ///
+    /// If actions have features, pass rows `[x, f_a]`, the features of the context followed by those of the action. The result has
+    /// one reward for each row, all of one sample of the model's weights; the LU policies' local uncertainty is drawn for each row.
     ///
     /// Pass one context many times to see its posterior, or many contexts once each. Policies that do not sample rewards return
     /// the deterministic scores that they compare: predicted rewards (`epsilon-greedy`, `boltzmann`) or upper bounds (`lin-ucb`).
@@ -211,6 +224,10 @@ pub trait Policy: Choose {
 pub(crate) const ADDING: (&str, &str) = (
     "add actions",
     "build it with as many as there may be, and allow those that exist with `Request::allowing`",
+);
+pub(crate) const NUMBERED: (&str, &str) = (
+    "add, retire or restore actions that are described by features",
+    "give those that exist as the candidates of each request",
 );
 const RETIRING: (&str, &str) = ("retire or restore actions", "leave them out of `Request::allowing`");
 

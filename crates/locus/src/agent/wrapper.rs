@@ -8,12 +8,14 @@ use std::sync::Arc;
 use super::actions::{Limits, Retired};
 use super::learner::{Breakdown, Decider, Learner, pick};
 use super::plan::{Plan, Training};
-use super::{Choose, FitReport, Policy, Replay, Scratch, check_length, check_reward};
+use super::{Choose, FitReport, NUMBERED, Policy, Replay, Scratch, WeightDraws, check_length, check_reward};
 use crate::error::Kind;
 use crate::registry::save::{self, Decoder, Encoder};
 use crate::registry::settings::InitialOrder;
-use crate::registry::{Identity, begin_save};
+use crate::registry::{Identity, begin_save, described_policies};
 use crate::{Choice, Error, Outcome, Propensity, Request, Rng, Seed, Shape};
+
+mod described;
 
 /// A policy that decides and learns by a [`Learner`].
 #[derive(Clone)]
@@ -26,6 +28,10 @@ pub(crate) struct Agent<L: Learner> {
     /// What the caller set; the highest round learned may be above it.
     next_round: u64,
     pulls: Arc<Pulls>,
+    /// Only if actions have features.
+    draws: Option<Arc<WeightDraws>>,
+    /// Rows `[x, f_a]` of the outcomes that are being learned.
+    joint: Vec<f32>,
 }
 
 /// The training of a policy: its schedule, its replay, and when it is due.
@@ -62,6 +68,7 @@ struct Snapshot<D> {
     frame: Arc<Frame>,
     decider: D,
     pulls: Arc<Pulls>,
+    draws: Option<Arc<WeightDraws>>,
 }
 
 /// How often each action was observed, by weight, up to the number of initial pulls.
@@ -103,16 +110,19 @@ impl LastRound {
 impl<L: Learner> Agent<L> {
     pub(crate) fn new(config: &L::Config, identity: Identity) -> Result<Self, Error> {
         identity.shape.check()?;
-        L::check(config, identity.shape).map_err(|error| error.of_policy(identity.spec.id()))?;
-        let learner = L::new(config, identity.shape, identity.seed);
+        check_support::<L>(&identity)?;
+        let shape = identity.shape.of_learner();
+        L::check(config, shape).map_err(|error| error.of_policy(identity.spec.id()))?;
+        let learner = L::new(config, shape, identity.seed);
         let plan = L::plan(config);
         let training = plan.training.clone().map(|training| {
             let keep = training.keep(&plan.agent, identity.seed);
             let (replay, due_after) =
-                (Replay::keeping(identity.shape.n_features, keep), training.next_after(0, &plan.agent));
+                (Replay::keeping(shape.n_features, keep), training.next_after(0, &plan.agent));
             Trained { training, replay, due_after }
         });
         let pulls = Arc::new(Pulls(vec![0.0; identity.shape.n_actions]));
+        let draws = begin_draws(&identity, &plan, 0);
         Ok(Self {
             frame: Arc::new(Frame::new(identity, plan)),
             learner,
@@ -121,6 +131,8 @@ impl<L: Learner> Agent<L> {
             last_round: LastRound::None,
             next_round: 0,
             pulls,
+            draws,
+            joint: Vec::new(),
         })
     }
 
@@ -143,8 +155,9 @@ impl<L: Learner> Agent<L> {
     }
 
     fn decode(config: &L::Config, identity: Identity, body: &mut Decoder<'_>) -> Result<Self, Error> {
-        let shape = identity.shape;
-        L::check(config, shape).map_err(|error| error.of_policy(identity.spec.id()))?;
+        let (shape, learner_shape) = (identity.shape, identity.shape.of_learner());
+        check_support::<L>(&identity).map_err(|error| body.damaged(error.to_string()))?;
+        L::check(config, learner_shape).map_err(|error| error.of_policy(identity.spec.id()))?;
         let plan = L::plan(config);
         // In format 1, `uniform` had no numbers of its own.
         let n_observed = if body.format() == 1 && body.remaining() == 0 { 0 } else { body.u64()? };
@@ -170,7 +183,7 @@ impl<L: Learner> Agent<L> {
             limits = Some(Limits::decode(shape.n_actions, plan.agent.initial_pulls, body)?);
             retired = Retired::decode(shape.n_actions, body)?;
         }
-        let learner = L::decode(config, shape, body)?;
+        let learner = L::decode(config, learner_shape, body)?;
         let training = match plan.training.clone() {
             Some(training) => {
                 let due_after = match body.format() > 3 {
@@ -178,7 +191,7 @@ impl<L: Learner> Agent<L> {
                     false => training.next_after(n_observed, &plan.agent),
                 };
                 let keep = training.keep(&plan.agent, identity.seed);
-                let replay = Replay::decode(shape, keep, n_observed, body)?;
+                let replay = Replay::decode(learner_shape, keep, n_observed, body)?;
                 Some(Trained { training, replay, due_after })
             }
             None => None,
@@ -188,11 +201,22 @@ impl<L: Learner> Agent<L> {
         let limits = limits.unwrap_or(frame.limits);
         let frame = Arc::new(Frame { limits, retired, ..frame });
         let pulls = Arc::new(Pulls(pulls));
-        Ok(Self { frame, learner, training, n_observed, last_round, next_round, pulls })
+        let draws = begin_draws(&frame.identity, &frame.plan, n_observed);
+        let joint = Vec::new();
+        Ok(Self { frame, learner, training, n_observed, last_round, next_round, pulls, draws, joint })
+    }
+
+    /// Fails if actions are described by features: then a policy knows none by its number.
+    fn check_numbered(&self) -> Result<(), Error> {
+        match self.shape().is_described() {
+            true => Err(Kind::Unsupported { policy: self.frame.name.clone(), what: NUMBERED }.into()),
+            false => Ok(()),
+        }
     }
 
     /// Retires or restores an action.
     fn set_retired(&mut self, action: usize, is_retired: bool) -> Result<(), Error> {
+        self.check_numbered()?;
         let n_actions = self.shape().n_actions;
         if action >= n_actions {
             return Err(Kind::ActionOutOfRange { found: action, n_actions }.into());
@@ -212,6 +236,21 @@ impl<L: Learner> Agent<L> {
         Ok(())
     }
 
+    /// Calls `observe` with the outcomes as the learner sees them, and counts them.
+    fn observe(&mut self, outcomes: &[Outcome<'_>], observe: impl FnOnce(&mut L, &[Outcome<'_>])) {
+        let take_in = |policy: &mut Self, outcomes: &[Outcome<'_>]| {
+            observe(&mut policy.learner, outcomes);
+            outcomes.iter().for_each(|outcome| policy.count(outcome));
+        };
+        if self.draws.is_none() {
+            return take_in(self, outcomes);
+        }
+        let mut joint = std::mem::take(&mut self.joint);
+        described::with_joint(outcomes, &mut joint, |outcomes| take_in(self, outcomes));
+        self.joint = joint;
+        WeightDraws::renew(&mut self.draws, self.n_observed);
+    }
+
     /// Counts an outcome that the learner observed, and stores it for training.
     fn count(&mut self, outcome: &Outcome<'_>) {
         self.n_observed = self.n_observed.saturating_add(1);
@@ -220,7 +259,9 @@ impl<L: Learner> Agent<L> {
             LastRound::Known(round) => LastRound::Known(round.max(outcome.round)),
             LastRound::Unknown => LastRound::Unknown,
         };
-        Pulls::count(&mut self.pulls, outcome, self.frame.plan.agent.initial_pulls);
+        if self.draws.is_none() {
+            Pulls::count(&mut self.pulls, outcome, self.frame.plan.agent.initial_pulls);
+        }
         let Some(Trained { replay, .. }) = &mut self.training else { return };
         replay.push(outcome);
     }
@@ -242,6 +283,7 @@ impl<L: Learner> Agent<L> {
             return Ok(FitReport::default());
         }
         *due_after = training.next_after(self.n_observed, &self.frame.plan.agent);
+        WeightDraws::renew(&mut self.draws, self.n_observed);
         let untrained = self.learner.clone();
         let mut rng = self.frame.identity.seed.stream("fit", self.n_observed);
         self.learner.fit(replay, &mut rng).map_err(|breakdown| {
@@ -250,6 +292,21 @@ impl<L: Learner> Agent<L> {
             Kind::Diverged { place, found, round }.into()
         })
     }
+}
+
+/// Fails unless the learner's decider supports the shape.
+fn check_support<L: Learner>(identity: &Identity) -> Result<(), Error> {
+    if !identity.shape.is_described() || L::Decider::HEEDS_CANDIDATES {
+        return Ok(());
+    }
+    let policy = identity.spec.to_string();
+    Err(Kind::NotDescribed { policy, known: described_policies() }.into())
+}
+
+/// Samples of weights that are still to be drawn, if actions have features.
+fn begin_draws(identity: &Identity, plan: &Plan, n_observed: u64) -> Option<Arc<WeightDraws>> {
+    let draws = || Arc::new(WeightDraws::new(identity.seed, n_observed, plan.propensity_draws));
+    identity.shape.is_described().then(draws)
 }
 
 impl<L: Learner> fmt::Debug for Agent<L> {
@@ -350,7 +407,7 @@ impl Frame {
 
     /// Fails if a decider made an invalid choice.
     fn checked<D: Decider>(&self, choice: Choice, request: &Request<'_>) -> Result<Choice, Error> {
-        let n_actions = self.shape().n_actions;
+        let n_actions = request.n_actions(self.shape());
         let is_possible = match choice.propensity {
             Propensity::Exact(probability) => probability > 0.0 && probability <= 1.0 + 1e-9,
             Propensity::Unknown => !D::KNOWS_PROPENSITIES,
@@ -651,15 +708,25 @@ macro_rules! choose_by_frame {
         }
 
         fn choose(&self, request: Request<'_>) -> Result<Choice, Error> {
-            self.frame.choose(self.decider(), &self.pulls, request)
+            match &self.draws {
+                None => self.frame.choose(self.decider(), &self.pulls, request),
+                Some(draws) => self.frame.choose_candidate(self.decider(), draws, request),
+            }
         }
 
         fn distribution(&self, request: Request<'_>, probabilities: &mut [f64]) -> Result<(), Error> {
-            self.frame.distribution(self.decider(), &self.pulls, request, probabilities)
+            let decider = self.decider();
+            match &self.draws {
+                None => self.frame.distribution(decider, &self.pulls, request, probabilities),
+                Some(draws) => self.frame.distribution_of_candidates(decider, draws, request, probabilities),
+            }
         }
 
         fn choose_into(&self, requests: &[Request<'_>], choices: &mut [Choice]) -> Result<(), Error> {
-            self.frame.choose_into(self.decider(), &self.pulls, requests, choices)
+            match &self.draws {
+                None => self.frame.choose_into(self.decider(), &self.pulls, requests, choices),
+                Some(draws) => self.frame.choose_candidates(self.decider(), draws, requests, choices),
+            }
         }
 
         fn distribution_many(
@@ -667,11 +734,20 @@ macro_rules! choose_by_frame {
             requests: &[Request<'_>],
             probabilities: &mut [f64],
         ) -> Result<(), Error> {
-            self.frame.distribution_many(self.decider(), &self.pulls, requests, probabilities)
+            let decider = self.decider();
+            match &self.draws {
+                None => self.frame.distribution_many(decider, &self.pulls, requests, probabilities),
+                Some(draws) => {
+                    self.frame.distributions_of_candidates(decider, draws, requests, probabilities)
+                }
+            }
         }
 
         fn sample_rewards(&self, round: u64, contexts: &[&[f32]]) -> Result<Vec<f64>, Error> {
-            self.frame.sample_rewards(self.decider(), round, contexts)
+            match &self.draws {
+                None => self.frame.sample_rewards(self.decider(), round, contexts),
+                Some(_) => self.frame.sample_rows(self.decider(), round, contexts),
+            }
         }
     };
 }
@@ -699,8 +775,7 @@ impl<L: Learner> Choose for Agent<L> {
 impl<L: Learner> Policy for Agent<L> {
     fn learn(&mut self, outcome: Outcome<'_>) -> Result<FitReport, Error> {
         self.check_outcome(&outcome)?;
-        self.learner.observe(&outcome);
-        self.count(&outcome);
+        self.observe(&[outcome], |learner, outcomes| learner.observe(&outcomes[0]));
         self.train_by_itself(outcome.round)
     }
 
@@ -708,8 +783,7 @@ impl<L: Learner> Policy for Agent<L> {
         for (index, outcome) in outcomes.iter().enumerate() {
             self.check_outcome(outcome).map_err(|error| error.of_outcome(index))?;
         }
-        self.learner.observe_many(outcomes);
-        outcomes.iter().for_each(|outcome| self.count(outcome));
+        self.observe(outcomes, L::observe_many);
         match outcomes.last() {
             Some(last) => self.train_by_itself(last.round),
             None => Ok(FitReport::default()),
@@ -752,6 +826,7 @@ impl<L: Learner> Policy for Agent<L> {
     fn add_action(&mut self) -> Result<usize, Error> {
         let action = self.shape().n_actions;
         let shape = Shape { n_actions: action + 1, ..self.shape() };
+        self.check_numbered()?;
         shape.check()?;
         let Identity { spec, seed, .. } = &self.frame.identity;
         let (config, mut rng) = (spec.config::<L::Config>(), seed.stream("add-action", action as u64));
@@ -786,7 +861,8 @@ impl<L: Learner> Policy for Agent<L> {
 
     fn snapshot(&self) -> Arc<dyn Choose> {
         let (frame, pulls) = (Arc::clone(&self.frame), Arc::clone(&self.pulls));
-        Arc::new(Snapshot { frame, decider: self.learner.decider().clone(), pulls })
+        let (decider, draws) = (self.learner.decider().clone(), self.draws.clone());
+        Arc::new(Snapshot { frame, decider, pulls, draws })
     }
 
     fn save(&self) -> Vec<u8> {

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Choice {
-    /// The chosen action, `0..n_actions`.
+    /// The chosen action, `0..n_actions`, or the index of the chosen candidate.
     pub action: usize,
     /// How probable this action was.
     pub propensity: Propensity,

@@ -1,5 +1,6 @@
 //! The observed result of a decision.
 
+use super::shape::first_non_finite;
 use crate::error::Kind;
 use crate::{Error, Shape};
 
@@ -17,12 +18,14 @@ pub struct Outcome<'a> {
     pub reward: f64,
     /// How many equal outcomes it counts as; 1 unless [`Outcome::with_weight`] sets it.
     pub weight: f64,
+    /// The features of the action, if the policy was built for [`Shape::described`].
+    pub action_features: Option<&'a [f32]>,
 }
 
 impl<'a> Outcome<'a> {
     /// The outcome of `round`: `action` was taken for `context` and earned `reward`.
     pub const fn new(round: u64, context: &'a [f32], action: usize, reward: f64) -> Self {
-        Self { round, context, action, reward, weight: 1.0 }
+        Self { round, context, action, reward, weight: 1.0, action_features: None }
     }
 
     /// Makes the outcome count `weight` times: a number from 1e-6 to 1e6, not necessarily whole.
@@ -32,6 +35,14 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub const fn with_weight(self, weight: f64) -> Self {
         Self { weight, ..self }
+    }
+
+    /// Adds the features of the action that was taken, for a policy of [`Shape::described`].
+    ///
+    /// The policy learns from these features; the number of the action is only yours.
+    #[must_use]
+    pub const fn with_action_features(self, features: &'a [f32]) -> Self {
+        Self { action_features: Some(features), ..self }
     }
 
     /// The smallest and the largest weight. Much smaller ones would underflow in nets.
@@ -46,7 +57,8 @@ impl<'a> Outcome<'a> {
     /// Fails unless a policy of this shape can learn from it.
     pub(crate) fn check(&self, shape: Shape) -> Result<(), Error> {
         shape.check_context(self.context)?;
-        if self.action >= shape.n_actions {
+        self.check_action_features(shape)?;
+        if !shape.is_described() && self.action >= shape.n_actions {
             return Err(Kind::ActionOutOfRange { found: self.action, n_actions: shape.n_actions }.into());
         }
         // Nets store rewards as f32, so rewards beyond f32 are rejected for every policy.
@@ -57,5 +69,24 @@ impl<'a> Outcome<'a> {
             return Err(Kind::WeightOutOfRange { found: self.weight }.into());
         }
         Ok(())
+    }
+
+    fn check_action_features(&self, shape: Shape) -> Result<(), Error> {
+        let (expected, n_actions) = (shape.n_action_features, shape.n_actions);
+        let features = match self.action_features {
+            Some(_) if !shape.is_described() => {
+                return Err(Kind::UnexpectedActionFeatures { n_actions }.into());
+            }
+            None if shape.is_described() => return Err(Kind::MissingActionFeatures { expected }.into()),
+            None => return Ok(()),
+            Some(features) => features,
+        };
+        if features.len() != expected {
+            return Err(Kind::ActionFeaturesLength { found: features.len(), expected }.into());
+        }
+        match first_non_finite(features) {
+            Some(index) => Err(Kind::NonFiniteActionFeature { index, value: features[index] }.into()),
+            None => Ok(()),
+        }
     }
 }

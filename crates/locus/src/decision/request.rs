@@ -1,5 +1,6 @@
 //! A request for one decision.
 
+use super::shape::first_non_finite;
 use crate::agent::{Breakdown, check_reward};
 use crate::error::Kind;
 use crate::{Error, Shape};
@@ -39,15 +40,38 @@ pub struct Request<'a> {
     pub allowed: Option<&'a [bool]>,
     /// Whether the choice must report its exact propensity.
     pub wants_propensity: bool,
+    /// The features of every action that may be chosen, row-major; only for a policy of [`Shape::described`].
+    pub candidates: Option<&'a [f32]>,
 }
 
 impl<'a> Request<'a> {
     /// Requests the decision of `round` for `context`, among all actions.
     pub const fn new(round: u64, context: &'a [f32]) -> Self {
-        Self { round, context, allowed: None, wants_propensity: false }
+        Self { round, context, allowed: None, wants_propensity: false, candidates: None }
     }
 
-    /// Restricts the choice to the actions whose entry is `true`; one entry for each action.
+    /// Sets the actions to choose among, for a policy of [`Shape::described`]: one row of features for each, one row after another.
+    ///
+    /// Requests may have different candidates, and different numbers of them. [`Choice::action`](crate::Choice::action) is the
+    /// index of the row that was chosen. A mask has one entry for each candidate.
+    ///
+    /// ```
+    /// use locus::{Outcome, PolicySpec, Request, Seed, Shape};
+    ///
+    /// let mut policy = "lin-full-post".parse::<PolicySpec>()?.build(Shape::described(2, 3), Seed::new(7))?;
+    /// let context = [0.5, -1.0];
+    /// let articles = [[1.0, 0.0, 0.2], [0.0, 1.0, 0.7], [0.0, 1.0, -0.3], [1.0, 1.0, 0.1]];
+    /// let choice = policy.choose(Request::new(0, &context).with_candidates(articles.as_flattened()))?;
+    /// let taken = &articles[choice.action];
+    /// policy.learn(Outcome::new(0, &context, choice.action, 1.0).with_action_features(taken))?;
+    /// # Ok::<(), locus::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn with_candidates(self, candidates: &'a [f32]) -> Self {
+        Self { candidates: Some(candidates), ..self }
+    }
+
+    /// Restricts the choice to the actions whose entry is `true`; one entry for each action or candidate.
     ///
     /// The choice is the best of the same random draw among the allowed actions.
     #[must_use]
@@ -90,6 +114,14 @@ impl<'a> Request<'a> {
         Ok(best.expect("an allowed action"))
     }
 
+    /// How many actions a policy of this shape chooses among, allowed or not.
+    pub(crate) fn n_actions(&self, shape: Shape) -> usize {
+        match self.candidates {
+            Some(candidates) if shape.is_described() => candidates.len() / shape.n_action_features,
+            _ => shape.n_actions,
+        }
+    }
+
     /// How many actions may be chosen, of `n_actions`.
     pub(crate) fn n_allowed(&self, n_actions: usize) -> usize {
         self.allowed.map_or(n_actions, |allowed| allowed.chunks(LOT).map(count).sum())
@@ -113,14 +145,39 @@ impl<'a> Request<'a> {
     /// Fails unless a policy of this shape can decide.
     pub(crate) fn check(&self, shape: Shape) -> Result<(), Error> {
         shape.check_context(self.context)?;
+        self.check_candidates(shape)?;
         let Some(allowed) = self.allowed else { return Ok(()) };
-        let (found, n_actions) = (allowed.len(), shape.n_actions);
+        let (found, n_actions) = (allowed.len(), self.n_actions(shape));
         if found != n_actions {
             return Err(Kind::AllowedLength { found, n_actions }.into());
         }
         match allowed.contains(&true) {
             true => Ok(()),
             false => Err(Kind::NothingAllowed { n_actions, n_retired: 0 }.into()),
+        }
+    }
+
+    fn check_candidates(&self, shape: Shape) -> Result<(), Error> {
+        let (n_actions, n_action_features) = (shape.n_actions, shape.n_action_features);
+        let candidates = match self.candidates {
+            Some(_) if !shape.is_described() => return Err(Kind::UnexpectedCandidates { n_actions }.into()),
+            None if shape.is_described() => return Err(Kind::MissingCandidates { n_action_features }.into()),
+            None => return Ok(()),
+            Some(candidates) => candidates,
+        };
+        let found = candidates.len();
+        if found == 0 || !found.is_multiple_of(n_action_features) {
+            return Err(Kind::CandidatesLength { found, n_action_features }.into());
+        }
+        if self.n_actions(shape) > Shape::MAX {
+            return Err(Kind::TooManyCandidates { found: self.n_actions(shape) }.into());
+        }
+        match first_non_finite(candidates) {
+            Some(place) => {
+                let (candidate, index) = (place / n_action_features, place % n_action_features);
+                Err(Kind::NonFiniteCandidate { candidate, index, value: candidates[place] }.into())
+            }
+            None => Ok(()),
         }
     }
 }

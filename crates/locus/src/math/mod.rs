@@ -1,5 +1,6 @@
 //! Numerical methods, independent of bandits.
 
+pub mod draw_wins;
 pub mod gp;
 pub mod linear;
 pub mod matrix;

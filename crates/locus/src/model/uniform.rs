@@ -1,6 +1,6 @@
 //! Uniformly random actions: the baseline that regret is normalized by.
 
-use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
+use crate::agent::{Breakdown, Decider, JointRows, Learner, Plan, Scratch, WeightDraws};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
@@ -63,6 +63,20 @@ impl Decider for Uniform {
             *probability = if request.allows(action) { share } else { 0.0 };
         }
         Ok(())
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        _rows: JointRows<'_>,
+        _draws: &WeightDraws,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.distribution(request, 1, rng, scratch, probabilities)
     }
 }
 

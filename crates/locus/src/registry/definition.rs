@@ -6,7 +6,7 @@ use super::save::Decoder;
 use super::settings::{ADDED, Config, Field};
 use super::spec::{PolicySpec, PolicyText};
 use super::{Identity, did_you_mean};
-use crate::agent::{Agent, Learner, Policy};
+use crate::agent::{Agent, Decider, Learner, Policy};
 use crate::error::Kind;
 use crate::{Error, Seed, Shape};
 
@@ -22,6 +22,7 @@ pub struct Definition<C: Config> {
     presets: Vec<(&'static str, C)>,
     version: Option<&'static str>,
     removed: Removed,
+    heeds_candidates: bool,
     build: fn(&C, Identity) -> Built,
     load: fn(&C, Identity, &mut Decoder<'_>) -> Built,
 }
@@ -47,6 +48,7 @@ impl<C: Config> Definition<C> {
             presets: vec![("default", C::default())],
             version: None,
             removed: Removed::default(),
+            heeds_candidates: L::Decider::HEEDS_CANDIDATES,
             build: Agent::<L>::boxed,
             load: Agent::<L>::load,
         }
@@ -242,6 +244,11 @@ pub(crate) trait Entry: Send + Sync {
         false
     }
 
+    /// Whether it supports actions with features.
+    fn heeds_candidates(&self) -> bool {
+        false
+    }
+
     fn info(&self) -> PolicyInfo;
 
     /// Checks preset and settings; `is_recorded` says that an earlier version may have written them.
@@ -263,6 +270,10 @@ impl<C: Config> Entry for Definition<C> {
 
     fn version(&self) -> Option<&str> {
         self.version
+    }
+
+    fn heeds_candidates(&self) -> bool {
+        self.heeds_candidates
     }
 
     fn info(&self) -> PolicyInfo {

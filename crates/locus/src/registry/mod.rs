@@ -117,7 +117,11 @@ impl Registry {
             true => Kind::RemovedInFile { cause },
             false => Kind::UnknownSavedPolicy { policy: text.to_owned(), cause },
         })?;
-        let shape = Shape::new(body.usize()?, body.usize()?);
+        let shape = Shape {
+            n_features: body.usize()?,
+            n_actions: body.usize()?,
+            n_action_features: if body.format() > 3 { body.usize()? } else { 0 },
+        };
         let seed = Seed::new(body.u64()?);
         shape.check().map_err(|error| body.damaged(error.to_string()))?;
         let policy = spec.entry().load(&spec, shape, seed, &mut body)?;
@@ -147,6 +151,12 @@ pub fn load(file: &[u8]) -> Result<Box<dyn Policy>, Error> {
     STANDARD.load(file)
 }
 
+/// The policies of this crate that support actions with features, for a message.
+pub(crate) fn described_policies() -> String {
+    let known = STANDARD.entries.iter().filter(|entry| entry.heeds_candidates());
+    known.map(|entry| format!("`{}`", entry.id())).collect::<Vec<_>>().join(", ")
+}
+
 /// The arguments that every policy is built from.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
@@ -164,6 +174,7 @@ pub(crate) fn begin_save(Identity { spec, shape, seed }: &Identity) -> Encoder {
     body.text(&spec.full());
     body.usize(shape.n_features);
     body.usize(shape.n_actions);
+    body.usize(shape.n_action_features);
     body.u64(seed.number());
     body
 }

@@ -19,7 +19,7 @@ const MAGIC: &[u8; 8] = b"LOCUSPOL";
 /// The newest format, in which policies are written.
 ///
 /// Format 1 did not store the number of observations of each action, the highest round, and weights; format 2 did not store the next
-/// round.
+/// round; format 3 did not store when training is due, samples of a replay, and the number of features of an action.
 pub(crate) const FORMAT: u32 = 4;
 /// Bytes before the body.
 const HEADER: usize = 8 + 4 + 8;

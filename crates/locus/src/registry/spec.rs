@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn the_full_text_spells_everything_out_and_means_the_same() {
         let spec: PolicySpec = "lin-full-post[prior_rate=2]".parse().unwrap();
-        let full = "lin-full-post@benchmark[prior_precision=0.25,prior_shape=6,prior_rate=2,initial_pulls=2,initial=round-robin,floor=0,half_life=off]";
+        let full = "lin-full-post@benchmark[prior_precision=0.25,prior_shape=6,prior_rate=2,interactions=off,propensity_draws=128,initial_pulls=2,initial=round-robin,floor=0,half_life=off]";
         assert_eq!(spec.full(), full);
         assert_eq!(spec.full().parse::<PolicySpec>().unwrap(), spec);
     }
@@ -316,7 +316,7 @@ mod tests {
         );
         assert_eq!(
             message("lin-full-post[lambda=1]"),
-            "policy `lin-full-post` has no setting `lambda`; it has prior_precision, prior_shape, prior_rate, initial_pulls, initial, floor, half_life"
+            "policy `lin-full-post` has no setting `lambda`; it has prior_precision, prior_shape, prior_rate, interactions, propensity_draws, initial_pulls, initial, floor, half_life"
         );
         assert_eq!(
             message("uniform[a=1]"),

@@ -22,6 +22,18 @@ words! {
     }
 }
 
+words! {
+    /// What a linear policy regresses on if actions have features: those of the context, x, and of the action, f.
+    pub enum Interactions {
+        /// [x, f, 1]
+        Off = "off",
+        /// [x, f, 1] and every product of one number of x and one of f.
+        All = "all",
+        /// [x, 1] ⊗ f: every product of one number of [x, 1] and one of f, and nothing else.
+        Only = "only",
+    }
+}
+
 /// Layer sizes such as `100x50`, or `none`; ranges bound the number of layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layers(pub Vec<usize>);

@@ -48,9 +48,10 @@ pub(crate) fn assert_settings(policy: &str, expected: &str) {
     let mut found: BTreeMap<&str, &str> = spec.settings().collect();
     // Every policy has these.
     assert_eq!((found.remove("initial"), found.remove("floor")), (Some("round-robin"), Some("0")));
-    // Every one has those among these that concern it: draws for probabilities, forgetting, training, a replay that grows.
+    // Every one has those among these that concern it: draws for probabilities, features of actions, forgetting, training, a replay that grows.
     for (key, default) in [
         ("propensity_draws", "128"),
+        ("interactions", "off"),
         ("half_life", "off"),
         ("training", "auto"),
         ("stretch_after", "2000"),
@@ -246,7 +247,7 @@ fn a_weight_trains_as_so_many_equal_outcomes() {
         let mut weighted = subject.build(1);
         weighted.learn(outcome.with_weight(7.0)).unwrap();
         let mut body = body_of(&weighted.save()).to_vec();
-        let place = 8 + spec.full().len() + 24;
+        let place = 8 + spec.full().len() + 32;
         assert_eq!(body[place..place + 8], 1_u64.to_le_bytes());
         body[place] = 7;
         let mut weighted = registry.load(&sealed(&body)).unwrap();

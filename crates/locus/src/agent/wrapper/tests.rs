@@ -138,7 +138,7 @@ fn notes_are_saved_with_replay_and_schedule() {
     let mut body = save::unseal(&file).unwrap();
     // The registry reads text, shape and seed first; it does not know this policy.
     body.text().unwrap();
-    (0..3).for_each(|_| assert!(body.u64().is_ok()));
+    (0..4).for_each(|_| assert!(body.u64().is_ok()));
     let identity = policy.frame.identity.clone();
     let mut loaded = Agent::<Notes>::decode(&config, identity, &mut body).unwrap();
     body.finish().unwrap();

@@ -158,14 +158,15 @@ impl LinearPosterior {
     }
 
     /// Draws coefficients given the noise variance, `β ~ N(μ, σ²Λ⁻¹)`. **Samples.** O(d²).
-    #[cfg(test)]
     pub fn sample_coefficients(&self, noise_variance: f64, rng: &mut Rng, coefficients: &mut [f64]) {
-        coefficients.iter_mut().for_each(|coefficient| *coefficient = rng.normal());
-        self.triangle.solve_for(coefficients);
-        let noise_std = noise_variance.sqrt();
-        for (coefficient, mean) in coefficients.iter_mut().zip(&self.mean) {
-            *coefficient = mean + noise_std * *coefficient;
-        }
+        self.sample_deviations(noise_variance.sqrt(), rng, coefficients);
+        coefficients.iter_mut().zip(&self.mean).for_each(|(coefficient, mean)| *coefficient += mean);
+    }
+
+    /// Draws how far coefficients are from their mean, N(0, s²Λ⁻¹), given s. **Samples.** O(d²).
+    pub fn sample_deviations(&self, spread: f64, rng: &mut Rng, deviations: &mut [f64]) {
+        deviations.iter_mut().for_each(|deviation| *deviation = spread * rng.normal());
+        self.triangle.solve_for(deviations);
     }
 
     /// `xᵀΛ⁻¹x`: given σ², the prediction `xᵀβ` is N(xᵀμ, σ² times this). O(d²); `work` has d places.

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Replay, Scratch, check_reward};
+use crate::agent::{Breakdown, JointRows, Replay, Scratch, check_reward};
 use crate::math::linear::{Block, LinearPosterior, LinearPrior};
 use crate::math::wins::Race;
+use crate::model::linear::joint::FeatureMap;
 use crate::registry::save::{Decoder, Encoder};
-use crate::{Error, Outcome, Request, Rng, Shape};
+use crate::{Error, Outcome, Request, Rng};
 
 /// One [`LinearPosterior`] for each action, all on the same features and with the same prior.
 #[derive(Clone, Debug)]
@@ -294,6 +295,13 @@ impl LinearHeads {
         })
     }
 
+    /// Draws the noise variance and the coefficients of the first action, which may be all that there is. **Samples.**
+    pub(crate) fn draw_coefficients(&self, rng: &mut Rng, coefficients: &mut [f64]) -> Result<(), Breakdown> {
+        let noise_variance = self.draw_noise_variance(0, rng)?;
+        self.actions[0].sample_coefficients(noise_variance, rng, coefficients);
+        Ok(())
+    }
+
     /// Draws the part of the rewards that does not depend on the context.
     ///
     /// A drawn reward is `xᵀβ` with `β ~ N(μ, σ²Λ⁻¹)`. Given σ² it is one Gaussian number, `xᵀμ + σξ·√(xᵀΛ⁻¹x)` with ξ standard
@@ -371,15 +379,16 @@ pub(crate) fn outcomes_by_action<'a, 'b>(outcomes: &'b [Outcome<'a>]) -> Vec<&'b
     order
 }
 
-/// The heads of policies that are linear in the context itself: their features are `[x, 1]`.
+/// The heads of policies that are linear in the context itself, or in that and the features of an action.
 #[derive(Clone, Debug)]
 pub(crate) struct ContextHeads {
     pub(crate) heads: LinearHeads,
+    pub(crate) map: FeatureMap,
 }
 
 impl ContextHeads {
-    pub(crate) fn new(shape: Shape, prior: LinearPrior) -> Self {
-        Self { heads: LinearHeads::new(shape.n_features + 1, shape.n_actions, prior) }
+    pub(crate) fn new(map: FeatureMap, n_actions: usize, prior: LinearPrior) -> Self {
+        Self { heads: LinearHeads::new(map.dim(), n_actions, prior), map }
     }
 
     /// Calls `value` with the features of every context and where its rewards go.
@@ -405,15 +414,21 @@ impl ContextHeads {
         decide: impl FnOnce(&[f64], &mut Scratch) -> T,
     ) -> T {
         scratch.with_features(self.heads.dim(), |features, scratch| {
-            with_intercept(context, features);
+            self.map.fill(context, 1.0, features);
             decide(features, scratch)
         })
+    }
+
+    /// Writes the features of a context.
+    pub(crate) fn fill(&self) -> impl Fn(&[f32], &mut [f64]) {
+        let map = self.map;
+        move |context, features| map.fill(context, 1.0, features)
     }
 
     pub(crate) fn observe(&mut self, outcome: &Outcome<'_>) {
         Scratch::with(|scratch| {
             scratch.with_features(self.heads.dim(), |features, _| {
-                with_intercept(outcome.context, features);
+                self.map.fill(outcome.context, 1.0, features);
                 self.heads.observe(outcome.action, features, outcome.reward, outcome.weight);
             });
         });
@@ -425,25 +440,36 @@ impl ContextHeads {
             return self.observe(only);
         }
         let mut features = vec![0.0; self.heads.dim()];
-        let mut blocks = self.heads.in_blocks();
+        let Self { heads, map } = self;
+        let mut blocks = heads.in_blocks();
         for outcome in outcomes_by_action(outcomes) {
-            with_intercept(outcome.context, &mut features);
+            map.fill(outcome.context, 1.0, &mut features);
             blocks.push(outcome.action, features.iter().copied(), outcome.reward, outcome.weight);
         }
         blocks.finish();
     }
 
-    pub(crate) fn decode(shape: Shape, prior: LinearPrior, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let dim = shape.n_features + 1;
-        Ok(Self { heads: LinearHeads::decode(dim, shape.n_actions, prior, decoder)? })
+    /// One draw of the coefficients, and the mean reward of every row by it. **Samples.**
+    pub(crate) fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let [coefficients, reduced] = scratch.doubles([self.map.dim(), self.map.n_action()]);
+        self.heads.draw_coefficients(rng, coefficients)?;
+        self.map.values(coefficients, 1.0, rows, reduced, rewards);
+        Ok(())
     }
-}
 
-/// `[x, 1]`
-pub(crate) fn with_intercept(context: &[f32], features: &mut [f64]) {
-    features[context.len()] = 1.0;
-    for (feature, &value) in features.iter_mut().zip(context) {
-        *feature = f64::from(value);
+    pub(crate) fn decode(
+        map: FeatureMap,
+        n_actions: usize,
+        prior: LinearPrior,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Self, Error> {
+        Ok(Self { heads: LinearHeads::decode(map.dim(), n_actions, prior, decoder)?, map })
     }
 }
 
@@ -473,7 +499,7 @@ pub(super) fn first_highest(numbers: &[f64]) -> usize {
 #[cfg(test)]
 pub(crate) mod comparison {
     use super::*;
-    use crate::{Policy, Seed};
+    use crate::{Policy, Seed, Shape};
 
     /// Fails unless two posteriors are the same, relative to their own size: means, leverages, noise.
     pub(crate) fn assert_close(

@@ -1,11 +1,13 @@
 //! LinFullPost: for every action a Bayesian linear regression of its rewards, with its exact posterior.
 
-use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
+use crate::agent::{Breakdown, Decider, JointRows, Learner, Plan, Scratch, WeightDraws};
 use crate::math::linear::LinearPrior;
-use crate::model::linear::heads::{ContextHeads, with_intercept};
+use crate::model::linear::heads::ContextHeads;
+use crate::model::linear::joint::{FeatureMap, draws_of};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
+use crate::registry::values::Interactions;
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 config! {
@@ -17,6 +19,11 @@ config! {
         prior_shape: f64 = 6.0, Range::within(0.1, 1e12), "benchmark";
         /// b₀, rate of the inverse-gamma prior of the noise variance
         prior_rate: f64 = 6.0, Range::above(0.0, 1e12), "benchmark";
+        /// With features of actions: off regresses on [x, f, 1], all also on the products x_i·f_j, only on [x, 1] ⊗ f alone
+        interactions: Interactions = Interactions::Off, Range::ANY, "our choice";
+        /// With features of actions: S, samples of the coefficients that give the probabilities of decisions, if they are requested
+        /// or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }
@@ -33,9 +40,13 @@ impl LinFullPostConfig {
     fn prior(&self) -> LinearPrior {
         LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
     }
+
+    fn map(&self, shape: Shape) -> FeatureMap {
+        FeatureMap::new(shape, self.interactions)
+    }
 }
 
-/// A linear posterior for every action, on the features `[x, 1]`.
+/// A linear posterior for every action on the features `[x, 1]`, or one for all actions with features of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct LinFullPost(ContextHeads);
 
@@ -94,7 +105,7 @@ impl Decider for LinFullPost {
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
         let heads = &self.0.heads;
-        heads.with_rows(requests, scratch, with_intercept, |rows, work| {
+        heads.with_rows(requests, scratch, self.0.fill(), |rows, work| {
             let deviate = |rng: &mut Rng, deviations: &mut [f64]| heads.draw_deviations(rng, deviations);
             heads.find_best_many(rows, work, rngs, choices, heads.predict_rows(rows), deviate)
         })
@@ -109,10 +120,37 @@ impl Decider for LinFullPost {
         probabilities: &mut [f64],
     ) -> Result<(), (usize, Breakdown)> {
         let heads = &self.0.heads;
-        heads.with_rows(requests, scratch, with_intercept, |rows, work| {
+        heads.with_rows(requests, scratch, self.0.fill(), |rows, work| {
             let spread = |rng: &mut Rng, spreads: &mut [f64]| heads.draw_spreads(rng, spreads);
             heads.find_wins_many(rows, work, rngs, probabilities, heads.predict_rows(rows), spread)
         })
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.0.draw_joint(rows, rng, scratch, rewards)
+    }
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        draws: &WeightDraws,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let ContextHeads { heads, map } = &self.0;
+        let draw = |rng: &mut Rng, weights: &mut [f64]| heads.draw_coefficients(rng, weights);
+        let draws = draws_of(draws, map.dim(), draw)?;
+        map.win_shares(draws, 1.0, None, (request, rows), scratch, probabilities)
     }
 }
 
@@ -122,12 +160,16 @@ impl Learner for LinFullPost {
 
     const HEEDS_WEIGHTS: bool = true;
 
+    fn check(config: &LinFullPostConfig, shape: Shape) -> Result<(), Error> {
+        config.interactions.check(shape)
+    }
+
     fn plan(config: &LinFullPostConfig) -> Plan {
-        Plan::untrained(&config.agent)
+        Plan::untrained(&config.agent).with_propensity_draws(config.propensity_draws as usize)
     }
 
     fn new(config: &LinFullPostConfig, shape: Shape, _seed: Seed) -> Self {
-        Self(ContextHeads::new(shape, config.prior()))
+        Self(ContextHeads::new(config.map(shape), shape.n_actions, config.prior()))
     }
 
     fn decider(&self) -> &Self {
@@ -157,7 +199,7 @@ impl Learner for LinFullPost {
     }
 
     fn decode(config: &LinFullPostConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        Ok(Self(ContextHeads::decode(shape, config.prior(), decoder)?))
+        Ok(Self(ContextHeads::decode(config.map(shape), shape.n_actions, config.prior(), decoder)?))
     }
 }
 
@@ -220,7 +262,7 @@ mod tests {
         let policy = trained(Shape::new(4, 3), 40, 1.0, &mut rng);
         let context = [0.5, -1.0, 2.0, 0.3];
         let mut features = [0.0; 5];
-        with_intercept(&context, &mut features);
+        policy.learner().0.map.fill(&context, 1.0, &mut features);
         for action in 0..3 {
             let posterior = policy.learner().posterior(action);
             let mut coefficients = [0.0; 5];

@@ -11,10 +11,12 @@
 
 use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
 use crate::math::linear::LinearPrior;
-use crate::model::linear::heads::{ContextHeads, with_intercept};
+use crate::model::linear::heads::ContextHeads;
+use crate::model::linear::joint::FeatureMap;
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
+use crate::registry::values::Interactions;
 use crate::{Choice, Error, Outcome, Request, Rng, Seed, Shape};
 
 config! {
@@ -24,6 +26,8 @@ config! {
         alpha: f64 = 1.0, Range::within(0.0, 1e6), "our choice; Li et al. (2010) tune it";
         /// λ, the ridge penalty on the coefficients
         prior_precision: f64 = 1.0, Range::within(1e-12, 1e12), "Li et al. (2010), algorithm 1";
+        /// With features of actions: off regresses on [x, f, 1], all also on the products x_i·f_j, only on [x, 1] ⊗ f alone
+        interactions: Interactions = Interactions::Off, Range::ANY, "our choice";
         ..agent: AgentConfig = AgentConfig::default();
     }
 }
@@ -38,6 +42,10 @@ impl LinUcbConfig {
     /// Shape and rate of the noise do not affect means and widths.
     fn prior(&self) -> LinearPrior {
         LinearPrior { precision: self.prior_precision, shape: 1.0, rate: 1.0 }
+    }
+
+    fn map(&self, shape: Shape) -> FeatureMap {
+        FeatureMap::new(shape, self.interactions)
     }
 }
 
@@ -107,7 +115,7 @@ impl Decider for LinUcb {
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
         let heads = &self.context_heads.heads;
-        heads.with_rows(requests, scratch, with_intercept, |rows, work| {
+        heads.with_rows(requests, scratch, self.context_heads.fill(), |rows, work| {
             let widen = |_: &mut Rng, deviations: &mut [f64]| {
                 deviations.fill(self.alpha);
                 Ok(())
@@ -125,12 +133,17 @@ impl Learner for LinUcb {
 
     const HEEDS_WEIGHTS: bool = true;
 
+    fn check(config: &LinUcbConfig, shape: Shape) -> Result<(), Error> {
+        config.interactions.check(shape)
+    }
+
     fn plan(config: &LinUcbConfig) -> Plan {
         Plan::untrained(&config.agent)
     }
 
     fn new(config: &LinUcbConfig, shape: Shape, _seed: Seed) -> Self {
-        Self { alpha: config.alpha, context_heads: ContextHeads::new(shape, config.prior()) }
+        let context_heads = ContextHeads::new(config.map(shape), shape.n_actions, config.prior());
+        Self { alpha: config.alpha, context_heads }
     }
 
     fn decider(&self) -> &Self {
@@ -155,7 +168,8 @@ impl Learner for LinUcb {
     }
 
     fn decode(config: &LinUcbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let context_heads = ContextHeads::decode(shape, config.prior(), decoder)?;
+        let context_heads =
+            ContextHeads::decode(config.map(shape), shape.n_actions, config.prior(), decoder)?;
         Ok(Self { alpha: config.alpha, context_heads })
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod heads;
+pub(crate) mod joint;
 pub(crate) mod pooled;
 
 policies! {

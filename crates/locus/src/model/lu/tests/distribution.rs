@@ -185,7 +185,7 @@ fn lu_sivis_bound_rises_towards_the_elbo() {
     let mut information = 0.0;
     for extra_draws in draws {
         let (parts, parameters) = open_sivi(extra_draws);
-        let Shape { n_features, n_actions } = parts.shape;
+        let Shape { n_features, n_actions, .. } = parts.shape;
         let mut work = work(&parts, N, &mut stream(5), |rng| random(n_features, rng));
         let log_prior_std = f64::from(parameters[parts.log_prior_std.start]);
         let gap = |batch: u64| {

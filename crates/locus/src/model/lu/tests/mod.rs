@@ -66,7 +66,7 @@ fn work<Q: Latent>(
     rng: &mut Rng,
     context: impl Fn(&mut Rng) -> Vec<f32>,
 ) -> Work<Q::Work> {
-    let Shape { n_features, n_actions } = parts.shape;
+    let Shape { n_features, n_actions, .. } = parts.shape;
     let mut inputs = Panel::new(n_features + parts.shared.latent_dim, n);
     for row in 0..n {
         for (feature, value) in context(rng).into_iter().enumerate() {

@@ -157,8 +157,10 @@ fn a_linear_net_is_lin_ucb() {
         agent: AgentConfig { initial_pulls: 0, ..NeuralUcbConfig::default().agent },
         ..NeuralUcbConfig::default()
     };
-    let linear =
-        LinUcbConfig { alpha: 0.8, prior_precision: 2.0, agent: AgentConfig::default().initial_pulls(0) };
+    let linear = LinUcbConfig::default()
+        .alpha(0.8)
+        .prior_precision(2.0)
+        .agent(AgentConfig::default().initial_pulls(0));
     let mut net = config.build_agent(shape, Seed::new(3)).unwrap();
     let mut linear = linear.build_agent(shape, Seed::new(3)).unwrap();
     for round in 0..60 {
