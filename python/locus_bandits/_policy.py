@@ -98,8 +98,8 @@ class BasePolicy(_core.PolicyBase):
 
     @property
     def n_actions(self) -> int:
-        """The number of actions."""
-        return int(self._params["n_actions"])
+        """The number of actions, those that were added and retired among them."""
+        return self._described()[2]
 
     @property
     def seed(self) -> int:
@@ -107,8 +107,8 @@ class BasePolicy(_core.PolicyBase):
         return int(self._params["seed"])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments that the policy was built with, as scikit-learn expects them."""
-        return dict(self._params)
+        """The arguments that build an untrained policy like this one, as scikit-learn expects them."""
+        return {**self._params, "n_actions": self.n_actions}
 
     def set_params(self, **params: Any) -> Self:
         """Changes arguments and builds the policy anew. Fails once the policy has learned, since that would be lost."""
@@ -124,7 +124,7 @@ class BasePolicy(_core.PolicyBase):
                 f"the policy has learned from {self.n_observed} outcomes, which set_params would discard; "
                 "build another policy, or clone this one"
             )
-        self._rebuild({**self._params, **params})
+        self._rebuild({**self.get_params(), **params})
         return self
 
     def partial_fit(
@@ -162,7 +162,7 @@ class BasePolicy(_core.PolicyBase):
         return _restore, (type(self), self._params, self.to_bytes()), own
 
     def __repr__(self) -> str:
-        params = self.__dict__.get("_params", {})
+        params = self.get_params() if "_params" in self.__dict__ else {}
         shown = (f"{key}={value!r}" for key, value in params.items() if value is not None)
         return f"{type(self).__name__}({', '.join(shown)})"
 

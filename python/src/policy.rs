@@ -187,6 +187,32 @@ impl PolicyBase {
         self.take_in(py, |policy| policy.train())
     }
 
+    /// Adds an action to the running policy and returns its index. Nothing that was learned about the others changes.
+    ///
+    /// The new action is tried ``initial_pulls`` times first. Masks and probabilities have one entry more from now on; earlier
+    /// snapshots keep their number of actions.
+    fn add_action(&self, py: Python<'_>) -> PyResult<usize> {
+        self.change(py, |policy| policy.add_action())
+    }
+
+    /// Retires an action: it is not chosen until ``restore_action``. Late rewards of it can still be learned.
+    fn retire_action(&self, action: &Bound<'_, PyAny>) -> PyResult<()> {
+        let index = self.index_of(action)?;
+        self.change(action.py(), |policy| policy.retire_action(index))
+    }
+
+    /// Makes a retired action available again, with everything that was learned about it.
+    fn restore_action(&self, action: &Bound<'_, PyAny>) -> PyResult<()> {
+        let index = self.index_of(action)?;
+        self.change(action.py(), |policy| policy.restore_action(index))
+    }
+
+    /// The actions that are retired, in ascending order.
+    #[getter]
+    fn retired_actions(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        self.look(py, |policy| policy.retired_actions())
+    }
+
     /// Decides for one context.
     ///
     /// ``x`` has shape (n_features,). ``allowed`` is a mask of shape (n_actions,): actions whose entry is False are not chosen.
@@ -375,12 +401,29 @@ impl PolicyBase {
         py: Python<'_>,
         learn: impl FnOnce(&mut dyn locus::Policy) -> Result<locus::FitReport, locus::Error> + Send,
     ) -> PyResult<FitReport> {
+        self.change(py, |policy| {
+            let report = learn(policy);
+            self.rounds.0.fetch_max(policy.next_round(), Ordering::Relaxed);
+            report.map(FitReport::from)
+        })
+    }
+
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut dyn locus::Policy) -> Result<T, locus::Error> + Send,
+    ) -> PyResult<T> {
         py.detach(|| {
             let mut slot = self.write();
-            let policy = built_mut(&mut slot)?;
-            let report = learn(&mut **policy);
-            self.rounds.0.fetch_max(policy.next_round(), Ordering::Relaxed);
-            report.map(FitReport::from).map_err(of_policy)
+            change(&mut **built_mut(&mut slot)?).map_err(of_policy)
+        })
+    }
+
+    /// An action as an index; the policy checks that there is such an action.
+    fn index_of(&self, action: &Bound<'_, PyAny>) -> PyResult<usize> {
+        action.extract().or_else(|_| {
+            let n_actions = self.look(action.py(), |policy| policy.shape().n_actions)?;
+            invalid(format!("action is {}, expected an integer from 0 to {}", action.repr()?, n_actions - 1))
         })
     }
 }

@@ -159,6 +159,50 @@ def test_training_can_be_left_to_the_caller() -> None:
     np.testing.assert_array_equal(manual.sample_rewards(X, round=9), automatic.sample_rewards(X, round=9))
 
 
+@pytest.mark.parametrize("policy_id", IDS)
+def test_actions_come_and_go(policy_id: str) -> None:
+    policy = build(policy_id)
+    X = contexts(40)
+    for x in X:
+        policy.learn(x, policy.choose(x).action, 1.0)
+    before = policy.to_bytes()
+    snapshot = policy.snapshot()
+    policy.retire_action(1)
+    policy.retire_action(np.int64(1))
+    assert policy.retired_actions == [1]
+    assert lb.load(policy.to_bytes()).retired_actions == [1]
+    assert (policy.predict_proba(X)[:, 1] == 0).all()
+    policy.restore_action(1)
+    assert policy.retired_actions == [] and policy.to_bytes() == before
+
+    assert policy.add_action() == N_ACTIONS
+    assert policy.n_actions == policy.get_params()["n_actions"] == N_ACTIONS + 1
+    assert policy.predict_proba(X).shape == (40, N_ACTIONS + 1)
+    assert snapshot.predict_proba(X).shape == (40, N_ACTIONS)
+    assert policy.choose(X[0], allowed=[False] * N_ACTIONS + [True]).action == N_ACTIONS
+    policy.learn(X[0], N_ACTIONS, 2.0)
+    for other in (lb.load(policy.to_bytes()), pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy)):
+        assert other.n_actions == N_ACTIONS + 1
+        assert other.choose_many(X)[0].tolist() == policy.choose_many(X, rounds=range(41, 81))[0].tolist()
+
+
+def test_wrong_actions_are_not_retired() -> None:
+    policy = build("lin-ucb")
+    before = policy.to_bytes()
+    for action in (3, -1, 1.5, "0", None, 2**70):
+        for call in (policy.retire_action, policy.restore_action):
+            with pytest.raises(ValueError, match="action is .*0 to 2"):
+                call(action)
+    assert policy.to_bytes() == before
+    for action in range(N_ACTIONS):
+        policy.retire_action(action)
+    with pytest.raises(ValueError, match="all 3 actions are retired"):
+        policy.choose(contexts(1)[0])
+    assert repr(policy) == f"Policy(policy='lin-ucb[]', n_features={N_FEATURES}, n_actions=3, seed=7)"
+    assert policy.add_action() == 3 and policy.choose(contexts(1)[0]).action == 3
+    assert "n_actions=4" in repr(policy)
+
+
 def test_the_counter_continues_after_rounds_that_were_given() -> None:
     policy, x = build("lin-full-post"), contexts(1)[0]
     assert policy.choose(x, round=10).round == 10

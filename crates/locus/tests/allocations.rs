@@ -37,7 +37,7 @@ static ALLOCATOR: Counting = Counting;
 
 const MASK: [bool; 5] = [true, false, true, true, false];
 
-/// Allocations of 60 decisions, each also with a mask and its propensity, of 60 lessons without training, and of all rounds of training among them, with contexts of which so many
+/// Allocations of 60 decisions, each also with a mask and its propensity, half of them without a retired action, of 60 lessons without training, and of all rounds of training among them, with contexts of which so many
 /// numbers are not 0.
 fn allocations(spec: &PolicySpec, n_nonzero: usize) -> [usize; 3] {
     let mut policy = spec.build(Shape::new(100, 5), Seed::new(1)).expect("a policy");
@@ -45,6 +45,12 @@ fn allocations(spec: &PolicySpec, n_nonzero: usize) -> [usize; 3] {
     for round in 0..100 {
         let mut context = [0.0_f32; 100];
         (0..n_nonzero).for_each(|i| context[(round as usize + i) % 100] = 0.1 + 0.001 * round as f32);
+        // In some rounds with a retired action, which restricts masks further.
+        match round {
+            20 => policy.retire_action(3).expect("an action"),
+            70 => policy.restore_action(3).expect("an action"),
+            _ => {}
+        }
         let before = N_ALLOCATIONS.get();
         let request = Request::new(round, &context);
         let action = policy.choose(request).expect("a choice").action;

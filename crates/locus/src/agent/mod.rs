@@ -182,7 +182,7 @@ pub trait Policy: Choose {
     /// entry more from now on; earlier snapshots keep their number of actions.
     ///
     /// Costs about as much as building the policy. Fails, and changes nothing, if the policy cannot add actions
-    /// ([`Error::is_unsupported`]) or no more of them ([`Error::is_invalid_config`]).
+    /// ([`Error::is_unsupported`]), as where features describe them, or no more of them ([`Error::is_invalid_config`]).
     fn add_action(&mut self) -> Result<usize, Error> {
         Err(Kind::Unsupported { policy: self.name().to_owned(), what: ADDING }.into())
     }

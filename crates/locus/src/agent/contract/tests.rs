@@ -188,6 +188,37 @@ fn an_addition_changes_no_draw_of_the_other_actions() {
     }
 }
 
+/// With an added action that is never observed, linear policies learn what they learn without it, to the bit, and so do nets whose loss
+/// does not depend on the number of actions, up to rounding: their optimizers keep their state.
+#[test]
+fn an_addition_changes_nothing_that_is_learned_about_the_other_actions_later() {
+    let linear = ["lin-full-post", "lin-ucb", "lin-pool"];
+    let nets =
+        ["epsilon-greedy", "boltzmann", "dropout", "bootstrap", "neural-linear", "neural-ucb", "neural-ts"];
+    let of_these = |spec: &PolicySpec| linear.contains(&spec.id()) || nets.contains(&spec.id());
+    for spec in specs().into_iter().filter(of_these) {
+        let is_linear = linear.contains(&spec.id());
+        let subject = Subject { registry: &Registry::standard(), spec: spec.clone() };
+        let (mut grown, mut other) = (subject.trained(), subject.trained());
+        grown.add_action().unwrap();
+        for number in 60..200 {
+            let (context, rewards) = round(number);
+            let action = number as usize % SHAPE.n_actions;
+            let outcome = Outcome::new(number, &context, action, rewards[action]);
+            [&mut grown, &mut other].into_iter().for_each(|policy| assert!(policy.learn(outcome).is_ok()));
+        }
+        for number in 300..350 {
+            let context = round(number).0;
+            let [found, expected] =
+                [&grown, &other].map(|policy| policy.sample_rewards(number, &[&context]).unwrap());
+            for (found, expected) in found.iter().zip(expected) {
+                let tolerance = if is_linear { 0.0 } else { 1e-4 * (1.0 + expected.abs()) };
+                assert!((found - expected).abs() <= tolerance, "{spec}: {found}, {expected}");
+            }
+        }
+    }
+}
+
 /// Every registered policy supports weights. Action 0 pays 1 and weighs 4, or pays 0 and weighs 1; action 1 pays 0 and weighs 4,
 /// or pays 1 and weighs 1. So their means are 0.8 and 0.2 by weight, and both 0.5 without. The seeds are fixed, so every run
 /// gives the same result.

@@ -164,6 +164,33 @@ fn the_first_features_alone_are_known_without_taking_in_anything_again() {
     }
 }
 
+/// Two features that were always 0 can be put anywhere among three that were not: as if they had been there all along.
+#[test]
+fn features_that_were_always_0_can_be_put_among_the_others_later() {
+    let prior = LinearPrior { precision: 0.3, shape: 2.0, rate: 1.5 };
+    let (mut narrow, mut wide) = (LinearPosterior::new(3, prior), LinearPosterior::new(5, prior));
+    let mut rng = Seed::new(4).stream("test", 0);
+    for _ in 0..20 {
+        let [x, y, z, target] = [(); 4].map(|()| rng.normal());
+        narrow.observe(&[x, y, z], target);
+        wide.observe(&[0.0, x, 0.0, y, z], target);
+    }
+    let mut found = narrow.with_features_at([1, 3, 4].into_iter(), 5);
+    for _ in 0..2 {
+        let features = [0.7, -1.1, 2.0, 0.4, 1.3];
+        let [found_leverage, expected_leverage] =
+            [&found, &wide].map(|posterior| posterior.leverage(&features, &mut [0.0; 5]));
+        assert!(is_close(found_leverage, expected_leverage, 1e-12), "{found_leverage} {expected_leverage}");
+        for (found, expected) in found.mean().iter().zip(wide.mean()) {
+            assert!(is_close(*found, *expected, 1e-12), "{found} {expected}");
+        }
+        assert!(is_close(found.noise_rate(), wide.noise_rate(), 1e-12));
+        assert_eq!(found.noise_shape(), wide.noise_shape());
+        // And from there on.
+        [&mut found, &mut wide].into_iter().for_each(|posterior| posterior.observe(&features, 3.0));
+    }
+}
+
 #[test]
 fn blocks_give_what_single_observations_give() {
     for (dim, n_rows) in [(1, 3), (7, 0), (5, 64), (13, 1), (50, 300), (20, 65)] {

@@ -96,6 +96,24 @@ mod tests {
         assert_eq!((adam.means[0], adam.squares[0]), (0.0, 0.0));
     }
 
+    /// Two rows of 2 become rows of 3: what is known of the gradients moves with its parameters, and nothing is known of the new ones'.
+    #[test]
+    fn state_follows_parameters_that_move() {
+        let layout = |row_len| {
+            let mut layout = Layout::default();
+            layout.reserve_rows(2, row_len);
+            layout
+        };
+        let mut adam = Adam::new(4, 0.1);
+        adam.step(&mut [1.0; 4], &mut [1.0, 2.0, 3.0, 4.0]);
+        let before = adam.clone();
+        adam.grow(&layout(2), &layout(3));
+        for (found, expected) in [(&adam.means, &before.means), (&adam.squares, &before.squares)] {
+            assert_eq!(**found, [expected[0], expected[1], 0.0, expected[2], expected[3], 0.0]);
+        }
+        assert_eq!(adam.n_steps, 1);
+    }
+
     /// Against the formulas as published, in f64.
     #[test]
     fn steps_are_as_published() {

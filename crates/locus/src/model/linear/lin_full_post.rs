@@ -350,6 +350,32 @@ mod tests {
         }
     }
 
+    /// Actions that are played only once they are there: it makes no difference when they were added.
+    #[test]
+    fn added_actions_are_those_of_a_policy_that_had_them_from_the_start() {
+        let config = LinFullPostConfig::default();
+        let build = |n_actions| config.build_agent(Shape::new(4, n_actions), Seed::new(1)).unwrap();
+        let (mut grown, mut whole) = (build(2), build(5));
+        for (number, (context, action, reward, weight)) in
+            rounds(Shape::new(4, 5), 300, true).into_iter().enumerate()
+        {
+            if number > 0 && number % 80 == 0 {
+                assert_eq!(grown.add_action().unwrap(), 1 + number / 80);
+            }
+            let action = action % grown.shape().n_actions;
+            let outcome = Outcome::new(number as u64, &context, action, reward).with_weight(weight);
+            [&mut grown, &mut whole].into_iter().for_each(|policy| assert!(policy.learn(outcome).is_ok()));
+        }
+        for action in 0..5 {
+            let [found, expected] = [&grown, &whole].map(|policy| policy.learner().posterior(action));
+            assert_close(&format!("action {action}"), found, expected, 0.0);
+        }
+        let context = [0.5, -1.0, 2.0, 0.0];
+        let [found, expected] =
+            [&grown, &whole].map(|policy| policy.sample_rewards(400, &[&context]).unwrap());
+        assert_eq!(found, expected);
+    }
+
     /// An outcome of weight 3 is that outcome three times.
     #[test]
     fn a_weight_is_so_many_equal_outcomes() {

@@ -338,3 +338,31 @@ fn a_weight_is_so_many_equal_outcomes() {
     let loaded = crate::load(&weighted.save()).unwrap();
     assert_eq!(loaded.save(), weighted.save());
 }
+
+/// The prior of an added action has the fitted precision, and tempering takes note of the action at the next rebuild, also where the
+/// policy was saved in between.
+#[test]
+fn an_added_action_starts_at_the_fitted_prior_and_counts_from_the_next_rebuild() {
+    let mut policy = trained(&LocusConfig { precision_strength: 1.0, ..small() }, 200);
+    let fitted = policy.learner().precision.value();
+    assert!(fitted != small().pooled.prior_precision, "{fitted}");
+    let before = policy.learner().experts.seen;
+    policy.add_action().unwrap();
+    let experts = &policy.learner().experts;
+    assert_eq!(experts.seen, before);
+    for heads in [&experts.linear, &experts.deep] {
+        let (dim, work) = (heads.dim(), &mut vec![0.0; heads.dim()]);
+        let leverage = heads.posterior(3).leverage(&vec![1.0; dim], work);
+        assert!((leverage / (dim as f64 / fitted) - 1.0).abs() < 1e-12, "{leverage}");
+    }
+    let mut loaded = crate::load(&policy.save()).unwrap();
+    for (round, (context, action, reward)) in (200..).zip(outcomes(220).split_off(200)) {
+        let outcome = Outcome::new(round, &context, action, reward);
+        assert_eq!(policy.learn(outcome).unwrap(), loaded.learn(outcome).unwrap());
+        let request = Request::new(1000 + round, &context);
+        assert_eq!(policy.choose(request).unwrap(), loaded.choose(request).unwrap());
+    }
+    let seen = policy.learner().experts.seen;
+    assert_eq!((seen.n_observed, seen.n_actions, seen.n_coefficients), (220.0, 4.0, 20.0));
+    assert!(policy.save() == loaded.save());
+}

@@ -183,6 +183,21 @@ mod tests {
         assert!((rate - (0.7 + residuals)).abs() < 1e-12);
     }
 
+    /// An added action joins the pool with its first observation; before, not even rounding shows it. The prior's rate of 0.7 cancels
+    /// with an error if it is added and subtracted.
+    #[test]
+    fn an_added_action_changes_no_pooled_noise_before_it_is_observed() {
+        let rng = &mut Seed::new(1).stream("test", 0);
+        let mut heads = heads(rng);
+        let before = pooled_noise(&heads);
+        (0..3).for_each(|_| heads.add_action());
+        assert_eq!(pooled_noise(&heads), before);
+        assert_eq!(pooled_noise(&heads.with_precision(2.0).leading(1)), (1.5, 0.7));
+        heads.observe(4, &[1.0, 1.0], 3.0, 2.0);
+        let (shape, rate) = pooled_noise(&heads);
+        assert!((shape - before.0 - 1.0).abs() < 1e-12 && rate > before.1 + 0.5, "{shape} {rate}");
+    }
+
     /// Against a draw by the formula: two-sample Kolmogorov–Smirnov, exceeded for one seed in 10 000 for each action and kind.
     #[test]
     fn deviations_are_drawn_as_their_formula_says() {

@@ -1,9 +1,12 @@
 //! The loss against its formula and finite differences, predictions against the formula, and the places of numerical errors.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::agent::{Cache, Replay};
 use crate::model::training::minibatch::Minibatch;
 use crate::registry::values::Layers;
-use crate::{Rng, Seed, Shape};
+use crate::{Outcome, Rng, Seed, Shape};
 
 /// The net's outputs for a context, in double precision: layers 3→8→6→4.
 fn outputs_by_hand(parameters: &[f64], context: impl Iterator<Item = f32>) -> Vec<f64> {
@@ -115,4 +118,41 @@ fn predictions_that_overflow_name_the_layer() {
     let n = parameters.len();
     parameters[n - 7 * 4..].fill(f32::MAX);
     assert_eq!(place_of(&parameters, [30.0, -20.0, 10.0]), "the predicted rewards");
+}
+
+/// The new output has initial values, and all that training keeps of the others is theirs still.
+#[test]
+fn an_added_output_begins_untrained_and_leaves_the_others_as_they_were() {
+    let config = RewardNetConfig::default().hidden_layers(Layers(vec![5])).batch_size(8).minibatches(3);
+    let rng = &mut Seed::new(4).stream("test", 0);
+    let (weights, trainer) = Trainer::new(&config, Shape::new(3, 2), rng);
+    let (mut weights, mut trainer) = (Arc::new(weights.clone()), trainer.anchored(&weights, 0.5));
+    let mut replay = Replay::new(3, None);
+    (0..20).for_each(|round| {
+        replay.push(&Outcome::new(round, &[1.0, rng.normal() as f32, 0.5], round as usize % 2, 2.0));
+    });
+    trainer.fit(&mut weights, &replay, &AllUnits, rng, &mut Cache::default()).unwrap();
+    let (before, squares) = (weights.clone(), trainer.optimizer.squares.clone());
+    trainer.add_action(Arc::make_mut(&mut weights), Shape::new(3, 3), rng);
+    // 3·5 weights and 5 biases of the hidden layer; then rows of 2 that become rows of 3.
+    let row = |list: &[f32], row: usize, len: usize| list[20 + row * len..][..len].to_vec();
+    for (found, expected, is_new) in [
+        (
+            &weights.parameters,
+            &before.parameters,
+            (|value: f32| value != 0.0 && value.abs() <= 0.3) as fn(f32) -> bool,
+        ),
+        (&trainer.optimizer.squares, &squares, |value: f32| value == 1.0),
+    ] {
+        assert_eq!((found.len(), found[..20].to_vec()), (38, expected[..20].to_vec()));
+        for unit in 0..6 {
+            let (found, expected) = (row(found, unit, 3), row(expected, unit, 2));
+            assert_eq!(found[..2], expected);
+            assert!(is_new(found[2]) || unit == 5, "{found:?}");
+        }
+    }
+    assert_eq!((weights.parameters[37], trainer.optimizer.squares[37]), (0.0, 1.0));
+    assert_eq!(trainer.optimizer.n_steps, 3);
+    trainer.fit(&mut weights, &replay, &AllUnits, rng, &mut Cache::default()).unwrap();
+    assert!(weights.parameters[..20] != before.parameters[..20]);
 }

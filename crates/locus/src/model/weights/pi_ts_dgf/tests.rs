@@ -404,3 +404,38 @@ fn a_step_that_breaks_down_names_the_particle() {
         assert_eq!(breakdown.place, "the distance between particles 0 and 1");
     }
 }
+
+/// Where particles were before their last step, and the mean squares of their directions, move with the parameters; a new output has
+/// been nowhere else, and has no mean square yet.
+#[test]
+fn the_state_of_particles_follows_parameters_that_move() {
+    let config =
+        PiTsDgfConfig { particles: 2, hidden_units: 3, step_memory: 0.5, ..PiTsDgfConfig::default() };
+    let mut model = PiTsDgf::new(&config, Shape::new(2, 2), Seed::new(1));
+    let number = |particle: usize, place: usize| (100 * particle + place) as f32;
+    let n_before = model.ensemble.stack.n_parameters();
+    for particle in 0..2 {
+        for place in 0..n_before {
+            model.particles.previous.line_mut(particle)[place] = number(particle, place);
+            model.particles.squares.line_mut(particle)[place] = -number(particle, place);
+        }
+    }
+    let before = rows(&model.ensemble.nets);
+    model.add_action(&config, Shape::new(2, 3), &mut Seed::new(2).stream("test", 0)).unwrap();
+    // 9 numbers of the first layer, then 2 rows of 3 that become 3 rows, then 2 biases that become 3.
+    let places: Vec<usize> = (0..15).chain(18..20).collect();
+    let (nets, previous) = (rows(&model.ensemble.nets), rows(&model.particles.previous));
+    let squares = rows(&model.particles.squares);
+    for particle in 0..2 {
+        assert_eq!((nets[particle].len(), previous[particle].len(), squares[particle].len()), (21, 21, 21));
+        for (old, &new) in places.iter().enumerate() {
+            assert_eq!(nets[particle][new], before[particle][old]);
+            assert_eq!(previous[particle][new], f64::from(number(particle, old)));
+            assert_eq!(squares[particle][new], f64::from(-number(particle, old)));
+        }
+        for new in [15, 16, 17, 20] {
+            assert_eq!((previous[particle][new], squares[particle][new]), (nets[particle][new], 0.0));
+        }
+        assert!((15..18).all(|new| nets[particle][new] != 0.0) && nets[particle][20] == 0.0);
+    }
+}
