@@ -28,7 +28,7 @@ use described::{
 };
 use requests::{
     allowed_actions_are_obeyed_and_all_of_them_change_nothing, batches_decide_as_single_requests_do,
-    counts_of_what_was_learned_are_kept, propensities_are_exact,
+    counts_of_what_was_learned_are_kept, half_lives_are_obeyed_or_refused, propensities_are_exact,
     weighted_outcomes_count_as_so_many_equal_ones,
 };
 use training::{a_sampled_replay_is_saved, training_on_demand_is_that_of_learning};
@@ -451,6 +451,7 @@ checks! {
     batches_decide_as_single_requests_do,
     counts_of_what_was_learned_are_kept,
     weighted_outcomes_count_as_so_many_equal_ones,
+    half_lives_are_obeyed_or_refused,
     drawn_rewards_win_as_often_as_decisions_choose,
     forged_bodies_do_not_panic,
     training_on_demand_is_that_of_learning,

@@ -300,6 +300,12 @@ pub trait Learner: Clone + Send + Sync + 'static {
     /// If not, the policy rejects outcomes with a weight other than 1.
     const HEEDS_WEIGHTS: bool = false;
 
+    /// Whether what [`Learner::observe`] learned decays with the half-life of the plan's [`AgentConfig`](crate::AgentConfig).
+    ///
+    /// If not, the policy rejects the setting `half_life`. The weights of [`Replay`] decay by themselves; so a learner that
+    /// learns from its replay alone, by weight, may set this.
+    const FORGETS: bool = false;
+
     /// Rejects settings that are incompatible with this shape or with each other.
     ///
     /// Return [`Error::invalid_setting`]. Ranges of single settings are checked before.

@@ -52,6 +52,9 @@ pub(crate) struct Keep {
 /// After this many half-lives an observation is dropped: all that are older would add 1/16384 to the sum of weights.
 const HALF_LIVES: f64 = 14.0;
 
+/// Weights relative to an observation that is more half-lives back are computed anew, before they overflow.
+const MOST_GROWTH: f64 = 512.0;
+
 /// The weights of the observations as they were given, by place.
 #[derive(Clone, Debug)]
 struct Weights {
@@ -166,6 +169,18 @@ impl Replay {
         }
     }
 
+    /// The share of all observations ever added that a half-life leaves, whatever their weights and whether they are kept; 1
+    /// without one. What falls with the number of rounds of training falls with what remains of this number.
+    pub(crate) fn remaining_share(&self) -> f64 {
+        match self.half_life {
+            Some(half_life) if self.n_added > 0 => {
+                let (log, n) = (-std::f64::consts::LN_2 / half_life, self.n_added as f64);
+                libm::expm1(n * log) / libm::expm1(log) / n
+            }
+            _ => 1.0,
+        }
+    }
+
     /// Whether any observation has, or had, a weight other than 1.
     pub fn is_weighted(&self) -> bool {
         self.weights.is_some() || self.strata.is_some() || self.half_life.is_some()
@@ -263,7 +278,7 @@ impl Replay {
             strata.older.iter().for_each(|&place| weights.make_older(place as usize));
         }
         self.weights = Some(weights);
-        self.rebase();
+        self.rebase(self.n_added);
     }
 
     fn set_weight(&mut self, place: usize, weight: f64) {
@@ -279,22 +294,22 @@ impl Replay {
             Some(half_life) => {
                 let growth = (n_added - weights.base) as f64 / half_life;
                 weights.tree.set(place, weight * libm::exp2(growth));
-                // Before the largest weights overflow.
-                if growth > 512.0 {
+                if growth > MOST_GROWTH {
                     weights.base = n_added;
-                    self.rebase();
+                    self.rebase(n_added + 1);
                 }
             }
         }
     }
 
-    /// Computes the decayed weights anew, relative to the base.
-    fn rebase(&mut self) {
+    /// Computes the decayed weights anew, relative to the base, where the latest of them belongs to the last of `n_arrived`
+    /// observations.
+    fn rebase(&mut self, n_arrived: u64) {
         let (Some(half_life), Some(weights)) = (self.half_life, &mut self.weights) else { return };
-        let (n, oldest, n_added, base) = (self.actions.len(), self.oldest, self.n_added, weights.base);
+        let (n, oldest, base) = (weights.own.len(), self.oldest, weights.base);
         for index in 0..n {
             let place = (oldest + index) % n;
-            let arrival = n_added as f64 - (n - index) as f64;
+            let arrival = n_arrived as f64 - (n - index) as f64;
             weights.tree.set(place, weights.own[place] * libm::exp2((arrival - base as f64) / half_life));
         }
     }
@@ -458,11 +473,12 @@ impl Replay {
         }
         let base = if decoder.format() > 3 { decoder.u64()? } else { 0 };
         let reach = self.half_life.map_or(0.0, |half_life| self.n_added.abs_diff(base) as f64 / half_life);
-        if base > self.n_added || reach > 1000.0 {
+        // The base is one of the observations, and never further back than a growth and the observation that exceeded it.
+        if self.half_life.is_some() && (base >= self.n_added || reach > MOST_GROWTH + 2.0) {
             return Err(decoder.damaged(format!("its weights are relative to observation {base}")));
         }
         self.weights = Some(Weights { own, tree, base, older: SumTree::of_ones(0) });
-        self.rebase();
+        self.rebase(self.n_added);
         Ok(())
     }
 
@@ -642,6 +658,75 @@ mod tests {
         let boundaries: Vec<usize> = (0..45).map(|number| tree.find(f64::from(number))).collect();
         let expected: Vec<usize> = (0..9).flat_map(|place| vec![place; place + 1]).collect();
         assert_eq!(boundaries, expected);
+    }
+
+    /// A half-life of 1 leads beyond any growth several times; weights begin late.
+    #[test]
+    fn weights_decay_with_age() {
+        for (half_life, capacity) in [(1.0, None), (3.7, None), (20.0, Some(50)), (1e6, None)] {
+            let keep = Keep { capacity, half_life: Some(half_life), ..keep(None) };
+            let mut replay = Replay::keeping(1, keep);
+            let mut given = Vec::new();
+            for n in 0..2500_u32 {
+                let weight = if n > 100 { [1.0, 0.5, 3.0][n as usize % 3] } else { 1.0 };
+                replay.push(&Outcome::new(0, &[n as f32], 0, f64::from(n)).with_weight(weight));
+                given.push(weight);
+                let first = given.len() - replay.len();
+                let of_age = |(age, weight): (usize, &f64)| weight * (-(age as f64) / half_life).exp2();
+                let expected: Vec<f64> = given[first..].iter().rev().enumerate().map(of_age).collect();
+                let total: f64 = expected.iter().sum();
+                assert!((replay.total_weight() / total - 1.0).abs() < 1e-9, "half-life {half_life}, {n}");
+                if n % 50 == 0 || n == 2499 {
+                    for (age, expected) in expected.iter().enumerate() {
+                        let seen = replay.get(replay.len() - 1 - age);
+                        assert_eq!(seen.reward, f64::from(n) - age as f64);
+                        assert!((seen.weight / expected - 1.0).abs() < 1e-9, "half-life {half_life}, {n}");
+                    }
+                    let mut encoder = Encoder::default();
+                    replay.encode(&mut encoder);
+                    let bytes = encoder.into_bytes();
+                    let decode = |bytes: &[u8], n_added: u64| {
+                        Replay::decode(Shape::new(1, 1), keep, n_added, &mut Decoder::new(bytes))
+                    };
+                    let loaded = decode(&bytes, given.len() as u64).unwrap();
+                    assert_eq!(loaded.total_weight(), replay.total_weight());
+                    let [mut rng, mut loaded_rng] = [(); 2].map(|()| Seed::new(1).stream("test", 0));
+                    for _ in 0..20 {
+                        assert_eq!(replay.sample(&mut rng), loaded.sample(&mut loaded_rng));
+                    }
+                    // The base of the weights, which the flag that there is no sample follows.
+                    if n > 100 {
+                        let base = bytes.len() - 16;
+                        for wrong in [u64::MAX, given.len() as u64] {
+                            let mut damaged = bytes.clone();
+                            damaged[base..base + 8].copy_from_slice(&wrong.to_le_bytes());
+                            assert!(decode(&damaged, given.len() as u64).is_err());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Over 100 000 draws each share has a standard deviation of at most 0.0016; five of them occur once in 170 000 seeds.
+    #[test]
+    fn draws_decay_with_age() {
+        for is_weighted in [false, true] {
+            let mut replay = Replay::keeping(1, Keep { half_life: Some(4.0), ..keep(None) });
+            (0..100_u32).for_each(|n| {
+                let weight = if is_weighted && n % 2 == 0 { 2.0 } else { 1.0 };
+                replay.push(&Outcome::new(0, &[0.0], 0, f64::from(n)).with_weight(weight));
+            });
+            let mut rng = Seed::new(3).stream("test", 0);
+            let mut counts = [0.0; 100];
+            (0..100_000).for_each(|_| counts[replay.sample(&mut rng).reward as usize] += 1.0);
+            for index in 0..replay.len() {
+                let seen = replay.get(index);
+                let share = seen.weight / replay.total_weight();
+                let count: f64 = counts[seen.reward as usize];
+                assert!((count / 1e5 - share).abs() < 0.008, "{seen:?}: {count}, {share}");
+            }
+        }
     }
 
     fn filled(capacity: Option<usize>, n: usize) -> Replay {

@@ -112,9 +112,8 @@ impl<L: Learner> Agent<L> {
         identity.shape.check()?;
         check_support::<L>(&identity)?;
         let shape = identity.shape.of_learner();
-        L::check(config, shape).map_err(|error| error.of_policy(identity.spec.id()))?;
+        let plan = Self::checked_plan(config, shape, &identity)?;
         let learner = L::new(config, shape, identity.seed);
-        let plan = L::plan(config);
         let training = plan.training.clone().map(|training| {
             let keep = training.keep(&plan.agent, identity.seed);
             let (replay, due_after) =
@@ -134,6 +133,19 @@ impl<L: Learner> Agent<L> {
             draws,
             joint: Vec::new(),
         })
+    }
+
+    /// The plan of a learner whose settings are compatible.
+    fn checked_plan(config: &L::Config, shape: Shape, identity: &Identity) -> Result<Plan, Error> {
+        let plan = L::plan(config);
+        let checked = L::check(config, shape).and_then(|()| match plan.agent.half_life.0 {
+            Some(half_life) if !L::FORGETS => {
+                Err(Error::invalid_setting("half_life", half_life, "off: this policy cannot forget"))
+            }
+            _ => Ok(()),
+        });
+        checked.map_err(|error| error.of_policy(identity.spec.id()))?;
+        Ok(plan)
     }
 
     /// The learner, for tests.
@@ -157,8 +169,7 @@ impl<L: Learner> Agent<L> {
     fn decode(config: &L::Config, identity: Identity, body: &mut Decoder<'_>) -> Result<Self, Error> {
         let (shape, learner_shape) = (identity.shape, identity.shape.of_learner());
         check_support::<L>(&identity).map_err(|error| body.damaged(error.to_string()))?;
-        L::check(config, learner_shape).map_err(|error| error.of_policy(identity.spec.id()))?;
-        let plan = L::plan(config);
+        let plan = Self::checked_plan(config, learner_shape, &identity)?;
         // In format 1, `uniform` had no numbers of its own.
         let n_observed = if body.format() == 1 && body.remaining() == 0 { 0 } else { body.u64()? };
         // Without counts, rounds alone end the initial pulls, as when format 1 was written.

@@ -1,5 +1,6 @@
 //! Numerical methods, independent of bandits.
 
+pub mod decay;
 pub mod draw_wins;
 pub mod gp;
 pub mod linear;

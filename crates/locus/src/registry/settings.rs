@@ -307,7 +307,8 @@ config! {
         /// Exploration floor: the share of the probability that every decision spreads evenly over the allowed actions; with 0,
         /// an action may have probability 0, and a log cannot be used to evaluate it
         floor: f64 = 0.0, Range::within(0.0, 1.0), "our choice";
-        /// Half-life of what was learned, in observations: one that is this old counts half; off forgets nothing
+        /// Half-life of what was learned: after so many further observations, whatever their actions and weights, an observation
+        /// counts half; off forgets nothing
         half_life: HalfLife = HalfLife(None), Range::ANY, "our choice";
     }
 }

@@ -286,3 +286,38 @@ pub(super) fn weighted_outcomes_count_as_so_many_equal_ones(subject: &Subject<'_
     assert!(loaded.save() == weighted.save(), "{spec}: with weights, the loaded policy learns differently");
     assert_same(spec, "with weights, loaded", &ask(&*loaded, 160..200), &ask(&*weighted, 160..200));
 }
+
+/// With a half-life a policy continues exactly from anywhere, and stays finite for actions that are never observed again; or it
+/// refuses one.
+pub(super) fn half_lives_are_obeyed_or_refused(subject: &Subject<'_>) {
+    let keys: Vec<&str> = subject.spec.settings().map(|(key, _)| key).collect();
+    if !keys.contains(&"half_life") {
+        return;
+    }
+    let spec = subject.registry.parse(&with_setting(&subject.spec, "half_life", 37.0)).unwrap();
+    let mut policy = match spec.build(SHAPE, Seed::new(1)) {
+        Ok(policy) => policy,
+        Err(error) => {
+            assert!(
+                error.is_invalid_config() && error.to_string().contains("`half_life`"),
+                "{spec}: {error}"
+            );
+            return;
+        }
+    };
+    let mut loaded = spec.build(SHAPE, Seed::new(1)).unwrap();
+    for end in [7, 52, 53, 101, 160] {
+        let rounds = policy.n_observed()..end;
+        let choices = play(&mut *policy, rounds.clone());
+        assert_same(&spec, "loaded with a half-life", &play(&mut *loaded, rounds), &choices);
+        assert!(loaded.save() == policy.save(), "{spec}: after {end} rounds a loaded policy is another one");
+        loaded = subject.registry.load(&policy.save()).unwrap();
+    }
+    // Only action 1 is ever observed again.
+    for number in 160..2160 {
+        let (context, rewards) = round(number);
+        policy.learn(Outcome::new(number, &context, 1, rewards[1])).unwrap();
+    }
+    ask(&*policy, 2160..2200);
+    subject.registry.load(&policy.save()).unwrap();
+}

@@ -245,6 +245,50 @@ fn what_weighs_more_is_learned_more() {
     }
 }
 
+/// Action 0 pays 1 in 320 rounds and 0 in the next 160, action 1 the other way round: over all rounds their means are 2/3 and 1/3,
+/// over the last few half-lives 0 and 1. The seeds are fixed, so every run gives the same result.
+#[test]
+fn with_a_half_life_every_policy_that_learns_follows_a_change() {
+    let settings = [
+        ("batch_size", "32"),
+        ("train_every", "20"),
+        ("minibatches", "60"),
+        ("samples", "16"),
+        ("replay_capacity", "1000"),
+    ];
+    let mut n_followed = 0;
+    for info in Registry::standard().policies() {
+        let has = |key: &str| info.settings.iter().any(|setting| setting.key == key);
+        let own = settings.iter().filter(|(key, _)| has(key));
+        let own: Vec<String> = own.map(|(key, value)| format!("{key}={value}")).collect();
+        let difference = |half_life: &str| {
+            let settings = [own.as_slice(), &[format!("half_life={half_life}")]].concat().join(",");
+            let spec: PolicySpec = format!("{}[{settings}]", info.id).parse().unwrap();
+            let mut policy = spec.build(Shape::new(2, 2), Seed::new(4)).ok()?;
+            let context = |round: u64| {
+                let mut rng = Seed::new(6).stream("problem", round);
+                [1.0, 0.3 * rng.normal() as f32]
+            };
+            for round in 0..480 {
+                let action = round as usize % 2;
+                let reward = if (action == 0) == (round < 320) { 1.0 } else { 0.0 };
+                policy.learn(Outcome::new(round, &context(round), action, reward)).unwrap();
+            }
+            let contexts: Vec<[f32; 2]> = (500..700).map(context).collect();
+            let contexts: Vec<&[f32]> = contexts.iter().map(|context| &context[..]).collect();
+            let rewards = policy.sample_rewards(0, &contexts).ok()?;
+            Some(rewards.chunks(2).map(|pair| (pair[0] - pair[1]) / 200.0).sum::<f64>())
+        };
+        let (Some(with), Some(without)) = (difference("25"), difference("off")) else {
+            assert_eq!(info.id, "uniform");
+            continue;
+        };
+        assert!(with < -0.2 && without > 0.1, "{}: {with}, without {without}", info.id);
+        n_followed += 1;
+    }
+    assert!(n_followed > 10, "{n_followed}");
+}
+
 /// An outcome of weight 7 and one of weight 1 train a net as eight equal ones do, if the replay holds nothing else: every
 /// minibatch is the same, and the sum of weights is the number of observations. The weighted policy's count of outcomes is
 /// forged, so that both use the random numbers of the eighth.

@@ -94,6 +94,11 @@ impl Posterior {
         self.n_base
     }
 
+    /// Observations that were added one by one since.
+    pub fn n_added(&self) -> usize {
+        self.points.len() - self.n_base
+    }
+
     /// The observations: points, rewards and weights.
     pub fn seen(&self) -> (&Points, &[f64], &[f64]) {
         (&self.points, &self.rewards, &self.weights)

@@ -80,16 +80,44 @@ impl Block {
             column[self.n_rows..n_padded].fill(0.0);
         }
         (self.n_rows, self.total_weight) = (0, 0.0);
-        rotate_in(entries, &mut self.columns, n_padded)
+        rotate_in(entries, &mut self.columns, n_padded, n_padded)
+    }
+
+    /// Rotates the rows of `diagonal`·I, with targets of 0, into the packed triangle `[R q]`, with the room of an empty block. Returns
+    /// the sum of squares of that part of the targets which R cannot explain.
+    pub(super) fn rotate_diagonal_into(&mut self, entries: &mut [f64], diagonal: f64) -> f64 {
+        debug_assert!(self.is_empty());
+        let dim = self.dim();
+        let (mut entries, mut left_over) = (entries, 0.0);
+        for first in (0..dim).step_by(Self::ROWS) {
+            let n_rows = Self::ROWS.min(dim - first);
+            let n_padded = n_rows.next_multiple_of(8);
+            let columns = &mut self.columns[first..];
+            for (index, column) in columns.iter_mut().enumerate() {
+                column[..n_padded].fill(0.0);
+                if index < n_rows {
+                    column[index] = diagonal;
+                }
+            }
+            left_over += rotate_in(entries, columns, n_padded, 1);
+            let n_entries: usize = (first..first + n_rows).map(|row| dim + 1 - row).sum();
+            entries = &mut entries[n_entries..];
+        }
+        left_over
     }
 }
 
+/// Rotates `n_rows` rows in. Of the first column only the first `n_filled` may differ from 0, of each further one one more.
+///
 /// As the loops over the triangle, this gives the same bits on every instruction set.
 #[multiversion(targets = "simd")]
-fn rotate_in(entries: &mut [f64], columns: &mut [[f64; Block::ROWS]], n_rows: usize) -> f64 {
+fn rotate_in(entries: &mut [f64], columns: &mut [[f64; Block::ROWS]], n_rows: usize, n_filled: usize) -> f64 {
     let mut entries = entries;
     let mut columns = columns;
+    let mut n_filled = n_filled;
     while let [column, rest @ ..] = columns {
+        let n_rows = n_rows.min(n_filled.next_multiple_of(8));
+        n_filled += 1;
         let column = &column[..n_rows];
         let square = lane_dot(column, column);
         if rest.is_empty() {

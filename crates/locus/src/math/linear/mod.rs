@@ -18,6 +18,7 @@ mod triangle;
 
 pub use block::Block;
 
+use crate::math::decay::Remainder;
 use crate::registry::save::{Decoder, Encoder};
 use crate::{Error, Rng};
 pub use triangle::LANES;
@@ -41,6 +42,10 @@ fn put_in_lanes<'a>(rows: impl Iterator<Item = &'a [f64]>, work: &mut LanesWork)
         work.iter_mut().zip(row).for_each(|(place, feature)| place[lane] = *feature);
     }
 }
+
+/// Observations that count less than this in sum are forgotten altogether: far below the rounding of any prior, whatever their
+/// features and targets, and far above the numbers too small to be computed with at full speed.
+const NOTHING: f64 = 1e-100;
 
 /// The prior of a [`LinearPosterior`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,6 +114,30 @@ impl LinearPosterior {
         assert_eq!(block.dim(), self.dim(), "features of a block");
         self.n_observed += block.total_weight();
         self.residual += block.rotate_into(self.triangle.entries_mut());
+        self.triangle.solve(&mut self.mean);
+    }
+
+    /// Whether it is the prior.
+    pub fn is_prior(&self) -> bool {
+        self.n_observed == 0.0
+    }
+
+    /// Lets all observations count γ times what they did, so that the posterior is that of `Λ = λI + γ·XᵀX`, and accordingly for
+    /// the mean and the noise. O(d³). `room` is an empty block of as many features.
+    ///
+    /// The rows √γ·`[R q]` lack a share 1 − γ of the prior, so √((1−γ)λ)·I with targets of 0 is rotated into them.
+    pub fn forget(&mut self, remainder: Remainder, room: &mut Block) {
+        assert_eq!(room.dim(), self.dim(), "features of a block");
+        let Remainder { kept, lost } = remainder;
+        self.n_observed *= kept;
+        if self.n_observed < NOTHING {
+            return *self = Self::new(self.dim(), self.prior);
+        }
+        let root = kept.sqrt();
+        self.triangle.entries_mut().iter_mut().for_each(|entry| *entry *= root);
+        let diagonal = (lost * self.prior.precision).sqrt();
+        let left_over = room.rotate_diagonal_into(self.triangle.entries_mut(), diagonal);
+        self.residual = kept * self.residual + left_over;
         self.triangle.solve(&mut self.mean);
     }
 

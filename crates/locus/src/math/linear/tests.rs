@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::math::decay::DecayBlocks;
 use crate::{Rng, Seed};
 
 const PRIOR: LinearPrior = LinearPrior { precision: 0.25, shape: 6.0, rate: 6.0 };
@@ -228,6 +229,119 @@ fn blocks_give_what_single_observations_give() {
         at_once.mean().iter().zip(one_by_one.mean()).for_each(|(a, b)| close(*a, *b));
         at_once.triangle.entries().iter().zip(one_by_one.triangle.entries()).for_each(|(a, b)| close(*a, *b));
     }
+}
+
+/// Triangles that fill less than a block, one and several; a zero column and a feature that doubles another among them.
+#[test]
+fn what_is_forgotten_is_as_if_it_had_counted_less_all_along() {
+    for (dim, n_rows) in [(1, 3), (5, 2), (13, 40), (64, 100), (70, 20), (130, 200)] {
+        let mut rng = Seed::new(21).stream("test", dim as u64);
+        let rows: Vec<(Vec<f64>, f64, f64)> = (0..n_rows)
+            .map(|_| {
+                let mut x: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
+                if dim > 4 {
+                    x[2] = 0.0;
+                    x[4] = 2.0 * x[1];
+                }
+                (x, 3.0 * rng.normal(), 0.5 + rng.uniform())
+            })
+            .collect();
+        let (mut found, mut room) = (LinearPosterior::new(dim, PRIOR), Block::new(dim));
+        let mut counting = vec![0.0; n_rows];
+        let kept = [0.9, 0.5, 0.9999];
+        for (row, (x, y, weight)) in rows.iter().enumerate() {
+            found.observe_weighted(x, *y, *weight);
+            counting[row] = *weight;
+            let kept = kept[row % 3];
+            if row % 2 == 0 {
+                found.forget(Remainder { kept, lost: 1.0 - kept }, &mut room);
+                counting.iter_mut().for_each(|weight| *weight *= kept);
+            }
+        }
+        let rows: Vec<(Vec<f64>, f64, f64)> =
+            rows.into_iter().zip(&counting).map(|((x, y, _), weight)| (x, y, *weight)).collect();
+        let direct = Direct::weighted(&rows, dim, PRIOR);
+        let shape = PRIOR.shape + 0.5 * counting.iter().sum::<f64>();
+        assert!(is_close(found.noise_shape(), shape, 1e-12), "{dim}");
+        assert!(is_close(found.noise_rate(), direct.rate, 1e-9), "{dim}: {}", found.noise_rate());
+        let size = direct.mean.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+        for (found, expected) in found.mean().iter().zip(&direct.mean) {
+            assert!((found - expected).abs() < 1e-9 * size, "{dim}: {found}, {expected}");
+        }
+        let x: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
+        let leverage = found.leverage(&x, &mut vec![0.0; dim]);
+        assert!(is_close(leverage, direct.leverage(&x), 1e-9), "{dim}: {leverage}");
+    }
+}
+
+/// Copies of a feature, features of 1e-6 to 1e38, and long times in which nothing, or the same context alone, is observed.
+#[test]
+fn stays_positive_definite_over_a_million_observations_that_are_forgotten() {
+    const DIM: usize = 3;
+    for (half_life, prior) in [(1.0, PRIOR), (40.0, PRIOR), (1e6, LinearPrior { precision: 1e-10, ..PRIOR })]
+    {
+        let mut rng = Seed::new(22).stream("test", 0);
+        let mut posterior = LinearPosterior::new(DIM, prior);
+        let (mut blocks, mut room) = (DecayBlocks::new(half_life, DIM), Block::new(DIM));
+        let (mut work, least) = ([0.0; DIM], prior.precision.sqrt());
+        for n in 0..1_000_000_u32 {
+            let z = rng.normal();
+            let x = match n / 1000 % 5 {
+                0 => [1e-6 * z, 1e6, rng.normal()],
+                1 => [z, z, 2.0 * z],
+                2 => [3e38, -3e38, 1.0],
+                3 => [1.0, 1.0, 1.0],
+                _ => [0.0; DIM],
+            };
+            posterior.observe_weighted(&x, 100.0 * z, blocks.factor(0));
+            if let Some(remainder) = blocks.count(1) {
+                posterior.forget(remainder, &mut room);
+            }
+            if n % 97 == 0 {
+                assert!(posterior.triangle.is_sound(), "after {n}: {posterior:?}");
+                let leverage = posterior.leverage(&x, &mut work);
+                assert!(leverage.is_finite() && posterior.noise_rate() >= prior.rate, "after {n}");
+                let entries = posterior.triangle.entries();
+                for diagonal in [entries[0], entries[4], entries[7]] {
+                    assert!(diagonal > least * (1.0 - 1e-9), "after {n}: {entries:?}");
+                }
+            }
+        }
+        if half_life < 1e3 {
+            // What is never observed again returns to the prior.
+            let mut n_blocks = 0;
+            while !posterior.is_prior() {
+                (0..blocks.n_left()).for_each(|_| {
+                    if let Some(remainder) = blocks.count(1) {
+                        posterior.forget(remainder, &mut room);
+                    }
+                });
+                n_blocks += 1;
+                assert!(posterior.triangle.is_sound() && n_blocks < 10_000);
+            }
+            let fresh = LinearPosterior::new(DIM, prior);
+            assert_eq!(posterior.triangle.entries(), fresh.triangle.entries());
+            assert_eq!((posterior.mean(), posterior.noise_rate()), (fresh.mean(), fresh.noise_rate()));
+        }
+    }
+}
+
+/// Shortly before a posterior is taken for the prior, it is the prior but for rounding.
+#[test]
+fn what_fades_comes_to_the_prior_by_itself() {
+    let mut posterior = LinearPosterior::new(2, PRIOR);
+    for context in [[3e38, 1.0], [-1e30, 1.0], [3e38, 0.0]] {
+        posterior.observe(&context, 3e38);
+    }
+    let mut room = Block::new(2);
+    while posterior.n_observed > 1e-99 {
+        posterior.forget(Remainder { kept: 0.5, lost: 0.5 }, &mut room);
+    }
+    let fresh = LinearPosterior::new(2, PRIOR);
+    for (found, expected) in posterior.triangle.entries().iter().zip(fresh.triangle.entries()) {
+        assert!((found - expected).abs() < 1e-9, "{posterior:?}");
+    }
+    assert!((posterior.noise_rate() / PRIOR.rate - 1.0).abs() < 1e-9, "{posterior:?}");
 }
 
 #[test]

@@ -28,11 +28,21 @@ pub(crate) struct MultitaskGp {
     process: Process,
     /// The most observations that the posterior is conditioned on after training.
     posterior_points: usize,
+    half_life: Option<f64>,
     /// Pivots clamped since the last round of training.
     n_held: u64,
     /// Buffers for training; a clone allocates its own.
     work: Cache<PriorWork>,
 }
+
+/// After so many half-lives the factor is made anew, with weights relative to then.
+const MOST_HALF_LIVES: f64 = 8.0;
+
+/// Above any weight that such growth leads to.
+const MOST_WEIGHT: f64 = 1e12;
+
+/// Weights decay no further, so that the noise of an observation stays finite.
+const LEAST_WEIGHT: f64 = 1e-12;
 
 impl MultitaskGp {
     /// Conditions the posterior on these observations, with the current kernel.
@@ -51,15 +61,31 @@ impl MultitaskGp {
     }
 
     /// Adds an observation to the posterior; drops the oldest at capacity.
-    fn add(&mut self, Outcome { context, action, reward, weight, .. }: Outcome<'_>) {
-        if self.process.posterior.is_full() {
+    ///
+    /// With a half-life, the weights in the posterior are relative to when its factor was made: since then, later observations
+    /// enter with more weight, and earlier ones keep theirs.
+    fn add(&mut self, outcome: Outcome<'_>) {
+        let Outcome { context, weight, .. } = outcome;
+        let half_lives = |n: usize| self.half_life.map_or(0.0, |half_life| n as f64 / half_life);
+        let mut n_added = self.process.posterior.n_added();
+        if self.process.posterior.is_full() || half_lives(n_added) > MOST_HALF_LIVES {
             let (points, rewards, weights) = self.process.posterior.seen();
             let first = rewards.len().saturating_sub(self.posterior_points);
+            let remainder = libm::exp2(-half_lives(n_added));
             let contexts = points.contexts[first * context.len()..].to_vec();
             let points = Points { contexts, actions: points.actions[first..].to_vec() };
-            let (rewards, weights) = (rewards[first..].to_vec(), weights[first..].to_vec());
+            let rewards = rewards[first..].to_vec();
+            let weights =
+                weights[first..].iter().map(|weight| (remainder * weight).max(LEAST_WEIGHT)).collect();
+            n_added = 0;
             self.rest_on(points, rewards, weights, &mut CovarianceWork::default());
         }
+        let growth = self.half_life.map_or(1.0, |half_life| libm::exp2((n_added + 1) as f64 / half_life));
+        self.take_in(outcome.with_weight(weight * growth));
+    }
+
+    /// Adds an observation with the weight that it is to have.
+    fn take_in(&mut self, Outcome { context, action, reward, weight, .. }: Outcome<'_>) {
         let posterior = Arc::make_mut(&mut self.process.posterior);
         posterior.observe(context, action, reward, weight);
         self.n_held += posterior.take_held();
@@ -112,6 +138,7 @@ impl Learner for MultitaskGp {
     type Decider = Process;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &MultitaskGpConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, Some(config.replay_capacity as usize))
@@ -125,9 +152,10 @@ impl Learner for MultitaskGp {
         let posterior = Posterior::new(prior.kernel(), points, Vec::new(), Vec::new(), work);
         Self {
             prior,
-            scaling: RewardScaling::default(),
-            process: Process { posterior: Arc::new(posterior), scale: RewardScaling::default().scale(true) },
+            scaling: RewardScaling::forgetting(config.agent.half_life),
+            process: Process { posterior: Arc::new(posterior), scale: RewardScale::AS_GIVEN },
             posterior_points: config.replay_capacity as usize,
+            half_life: config.agent.half_life.0,
             n_held: 0,
             work: Cache::default(),
         }
@@ -192,7 +220,7 @@ impl Learner for MultitaskGp {
     }
 
     fn decode(config: &MultitaskGpConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let scaling = RewardScaling::decode(decoder)?;
+        let scaling = RewardScaling::decode(config.agent.half_life, decoder)?;
         let prior = Prior::decode(config.prior(), shape, decoder)?;
         let n_held = decoder.u64()?;
         let (n, n_base) = (decoder.usize()?, decoder.usize()?);
@@ -220,7 +248,11 @@ impl Learner for MultitaskGp {
             })
         };
         for outcome in observations() {
-            outcome.check(shape).map_err(|error| decoder.damaged(error.to_string()))?;
+            // Weights that decay leave the range of those that are given.
+            if !(outcome.weight > 0.0 && outcome.weight < MOST_WEIGHT) {
+                return Err(decoder.damaged(format!("an observation has the weight {}", outcome.weight)));
+            }
+            outcome.with_weight(1.0).check(shape).map_err(|error| decoder.damaged(error.to_string()))?;
         }
         let base = Points {
             contexts: contexts[..n_base * shape.n_features].to_vec(),
@@ -234,6 +266,7 @@ impl Learner for MultitaskGp {
             scaling,
             process: Process { posterior: Arc::new(posterior), scale: scaling.scale(true) },
             posterior_points: config.replay_capacity as usize,
+            half_life: config.agent.half_life.0,
             n_held,
             work: Cache::default(),
         };
@@ -241,7 +274,7 @@ impl Learner for MultitaskGp {
             if model.process.posterior.is_full() {
                 return Err(decoder.damaged(format!("{n} observations follow {n_base}")));
             }
-            model.add(outcome);
+            model.take_in(outcome);
         }
         Arc::make_mut(&mut model.process.posterior).take_held();
         model.n_held = n_held;

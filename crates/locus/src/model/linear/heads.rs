@@ -6,10 +6,12 @@
 use std::sync::Arc;
 
 use crate::agent::{Breakdown, JointRows, Replay, Scratch, check_reward};
+use crate::math::decay::DecayBlocks;
 use crate::math::linear::{Block, LinearPosterior, LinearPrior};
 use crate::math::wins::Race;
 use crate::model::linear::joint::FeatureMap;
 use crate::registry::save::{Decoder, Encoder};
+use crate::registry::values::HalfLife;
 use crate::{Error, Outcome, Request, Rng};
 
 /// One [`LinearPosterior`] for each action, all on the same features and with the same prior.
@@ -19,6 +21,8 @@ pub(crate) struct LinearHeads {
     prior: LinearPrior,
     /// How many actions there were at first.
     n_built: usize,
+    /// `None` forgets nothing.
+    blocks: Option<DecayBlocks>,
     /// Shared with snapshots; observing copies only the posterior of the action observed.
     actions: Arc<Vec<Arc<LinearPosterior>>>,
 }
@@ -27,13 +31,27 @@ impl LinearHeads {
     /// The prior, for `dim` features.
     pub(crate) fn new(dim: usize, n_actions: usize, prior: LinearPrior) -> Self {
         let prior_of_all = Arc::new(LinearPosterior::new(dim, prior));
-        Self { dim, prior, n_built: n_actions, actions: Arc::new(vec![prior_of_all; n_actions]) }
+        Self {
+            dim,
+            prior,
+            n_built: n_actions,
+            blocks: None,
+            actions: Arc::new(vec![prior_of_all; n_actions]),
+        }
+    }
+
+    /// Lets every observation, of whichever action, count half after so many further ones; `None` forgets nothing.
+    #[must_use]
+    pub(crate) fn forgetting(self, half_life: Option<f64>) -> Self {
+        // An observation costs O(d²), and the end of a block O(d³).
+        Self { blocks: half_life.map(|half_life| DecayBlocks::new(half_life, self.dim)), ..self }
     }
 
     /// The prior with another λ.
     pub(crate) fn with_precision(&self, precision: f64) -> Self {
         let prior = LinearPrior { precision, ..self.prior };
-        Self { n_built: self.n_built, ..Self::new(self.dim, self.actions.len(), prior) }
+        let fresh = Self::new(self.dim, self.actions.len(), prior);
+        Self { n_built: self.n_built, blocks: self.blocks, ..fresh }.restarted()
     }
 
     /// Adds an action, at the prior.
@@ -52,10 +70,19 @@ impl LinearHeads {
         self.n_built
     }
 
-    /// The posteriors of the same observations on the first `dim` features alone.
-    pub(crate) fn leading(&self, dim: usize) -> Self {
-        let actions = self.actions.iter().map(|posterior| Arc::new(posterior.leading(dim))).collect();
-        Self { dim, prior: self.prior, n_built: self.n_built, actions: Arc::new(actions) }
+    fn restarted(mut self) -> Self {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.restart();
+        }
+        self
+    }
+
+    /// Replaces the posteriors by those of the observations of `whole` on their first features alone, where `whole` was just
+    /// rebuilt.
+    pub(crate) fn rebuild_as_leading(&mut self, whole: &Self) {
+        let posteriors = whole.actions.iter().map(|posterior| Arc::new(posterior.leading(self.dim)));
+        let actions = Arc::new(posteriors.collect());
+        *self = Self { prior: whole.prior, n_built: whole.n_built, actions, ..*self }.restarted();
     }
 
     /// How many features they see.
@@ -89,18 +116,68 @@ impl LinearHeads {
 
     /// Observes one outcome, which counts as `weight` equal ones.
     pub(crate) fn observe(&mut self, action: usize, features: &[f64], reward: f64, weight: f64) {
+        let weight = match &self.blocks {
+            None => weight,
+            Some(blocks) => weight * blocks.factor(0),
+        };
         self.posterior_mut(action).observe_weighted(features, reward, weight);
+        self.age(1);
     }
 
-    /// Restarts from the prior; the observations follow, sorted by action.
+    /// Lets all observations age by an outcome that is not observed.
+    pub(crate) fn skip(&mut self) {
+        self.age(1);
+    }
+
+    /// Counts observations, at most up to the end of the block of the decay.
+    fn age(&mut self, n: usize) {
+        let Some(remainder) = self.blocks.as_mut().and_then(|blocks| blocks.count(n)) else { return };
+        let mut room = Block::new(self.dim);
+        for posterior in Arc::make_mut(&mut self.actions) {
+            if !posterior.is_prior() {
+                Arc::make_mut(posterior).forget(remainder, &mut room);
+            }
+        }
+    }
+
+    /// Observes many outcomes: `observe` takes them in, sorted by action, with the weights that they are to have. Equal to
+    /// observing each of them, up to rounding.
+    pub(crate) fn observe_many<'a>(
+        &mut self,
+        outcomes: &[Outcome<'a>],
+        mut observe: impl FnMut(&mut Self, &[Outcome<'a>]),
+    ) {
+        let mut rest = outcomes;
+        while !rest.is_empty() {
+            let n = self.blocks.map_or(rest.len(), |blocks| blocks.n_left().min(rest.len()));
+            let (now, later) = rest.split_at(n);
+            let mut now = now.to_vec();
+            if let Some(blocks) = &self.blocks {
+                now.iter_mut()
+                    .enumerate()
+                    .for_each(|(index, outcome)| outcome.weight *= blocks.factor(index));
+            }
+            now.sort_by_key(|outcome| outcome.action);
+            observe(self, &now);
+            self.age(n);
+            rest = later;
+        }
+    }
+
+    /// Restarts from the prior; the observations follow, sorted by action, with the weights that they have now.
     pub(crate) fn rebuild(&mut self) -> InBlocks<'_> {
         *self = self.with_precision(self.prior.precision);
         self.in_blocks()
     }
 
-    /// Observes many outcomes, which follow, sorted by action. Equal to observing each of them, up to rounding.
+    /// Takes in many outcomes, which follow, sorted by action, with the weights that they are to have.
     pub(crate) fn in_blocks(&mut self) -> InBlocks<'_> {
         InBlocks { block: Block::new(self.dim), heads: self, action: 0 }
+    }
+
+    /// Takes in an outcome with the weight that it is to have; as [`Self::in_blocks`], for a single one.
+    pub(crate) fn take_in(&mut self, action: usize, features: &[f64], reward: f64, weight: f64) {
+        self.posterior_mut(action).observe_weighted(features, reward, weight);
     }
 
     /// One draw of every action's mean reward. **Samples.**
@@ -314,6 +391,9 @@ impl LinearHeads {
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        if let Some(blocks) = &self.blocks {
+            blocks.encode(encoder);
+        }
         self.actions.iter().for_each(|posterior| posterior.encode(encoder));
     }
 
@@ -321,13 +401,16 @@ impl LinearHeads {
         dim: usize,
         n_actions: usize,
         prior: LinearPrior,
+        half_life: Option<f64>,
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
+        let blocks =
+            half_life.map(|half_life| DecayBlocks::new(half_life, dim).decode(decoder)).transpose()?;
         let mut actions = Vec::new();
         for _ in 0..n_actions {
             actions.push(Arc::new(LinearPosterior::decode(dim, prior, decoder)?));
         }
-        Ok(Self { dim, prior, n_built: n_actions, actions: Arc::new(actions) })
+        Ok(Self { dim, prior, n_built: n_actions, blocks, actions: Arc::new(actions) })
     }
 }
 
@@ -372,13 +455,6 @@ pub(crate) fn by_action(replay: &Replay) -> Vec<usize> {
     order
 }
 
-/// The outcomes sorted by action, then by time.
-pub(crate) fn outcomes_by_action<'a, 'b>(outcomes: &'b [Outcome<'a>]) -> Vec<&'b Outcome<'a>> {
-    let mut order: Vec<&Outcome<'_>> = outcomes.iter().collect();
-    order.sort_by_key(|outcome| outcome.action);
-    order
-}
-
 /// The heads of policies that are linear in the context itself, or in that and the features of an action.
 #[derive(Clone, Debug)]
 pub(crate) struct ContextHeads {
@@ -387,8 +463,8 @@ pub(crate) struct ContextHeads {
 }
 
 impl ContextHeads {
-    pub(crate) fn new(map: FeatureMap, n_actions: usize, prior: LinearPrior) -> Self {
-        Self { heads: LinearHeads::new(map.dim(), n_actions, prior), map }
+    pub(crate) fn new(map: FeatureMap, n_actions: usize, prior: LinearPrior, half_life: HalfLife) -> Self {
+        Self { heads: LinearHeads::new(map.dim(), n_actions, prior).forgetting(half_life.0), map }
     }
 
     /// Calls `value` with the features of every context and where its rewards go.
@@ -441,12 +517,14 @@ impl ContextHeads {
         }
         let mut features = vec![0.0; self.heads.dim()];
         let Self { heads, map } = self;
-        let mut blocks = heads.in_blocks();
-        for outcome in outcomes_by_action(outcomes) {
-            map.fill(outcome.context, 1.0, &mut features);
-            blocks.push(outcome.action, features.iter().copied(), outcome.reward, outcome.weight);
-        }
-        blocks.finish();
+        heads.observe_many(outcomes, |heads, outcomes| {
+            let mut blocks = heads.in_blocks();
+            for outcome in outcomes {
+                map.fill(outcome.context, 1.0, &mut features);
+                blocks.push(outcome.action, features.iter().copied(), outcome.reward, outcome.weight);
+            }
+            blocks.finish();
+        });
     }
 
     /// One draw of the coefficients, and the mean reward of every row by it. **Samples.**
@@ -467,9 +545,10 @@ impl ContextHeads {
         map: FeatureMap,
         n_actions: usize,
         prior: LinearPrior,
+        half_life: HalfLife,
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
-        Ok(Self { heads: LinearHeads::decode(map.dim(), n_actions, prior, decoder)?, map })
+        Ok(Self { heads: LinearHeads::decode(map.dim(), n_actions, prior, half_life.0, decoder)?, map })
     }
 }
 
@@ -561,6 +640,126 @@ pub(crate) mod comparison {
         assert_eq!(
             (many.n_observed(), many.last_round()),
             (one_by_one.n_observed(), one_by_one.last_round())
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::comparison::{assert_close, rounds};
+    use super::*;
+    use crate::Shape;
+    use crate::model::linear::joint::Interactions;
+
+    const SHAPE: Shape = Shape::new(4, 5);
+    const PRIOR: LinearPrior = LinearPrior { precision: 0.3, shape: 2.0, rate: 1.5 };
+
+    fn map() -> FeatureMap {
+        FeatureMap::new(SHAPE, Interactions::Off)
+    }
+
+    /// Rounds in which the last action is never taken, and the one before only early.
+    fn fading_rounds(n: u64) -> Vec<(Vec<f32>, usize, f64, f64)> {
+        let mut rounds = rounds(SHAPE, n, true);
+        for (round, (_, action, ..)) in rounds.iter_mut().enumerate() {
+            *action %= if round < 20 { 4 } else { 3 };
+        }
+        rounds
+    }
+
+    fn outcomes(rounds: &[(Vec<f32>, usize, f64, f64)]) -> Vec<Outcome<'_>> {
+        rounds
+            .iter()
+            .map(|(context, action, reward, weight)| {
+                Outcome::new(0, context, *action, *reward).with_weight(*weight)
+            })
+            .collect()
+    }
+
+    /// Observes the outcomes from the prior, each with what its age leaves of its weight.
+    fn direct(outcomes: &[Outcome<'_>], half_life: f64) -> ContextHeads {
+        let mut heads = ContextHeads::new(map(), SHAPE.n_actions, PRIOR, HalfLife(None));
+        for (age, outcome) in outcomes.iter().rev().enumerate() {
+            let weight = outcome.weight * (-(age as f64) / half_life).exp2();
+            heads.observe(&outcome.with_weight(weight));
+        }
+        heads
+    }
+
+    /// At the end of each block; the actions age together, and the one that is never observed stays at the prior.
+    #[test]
+    fn at_the_end_of_a_block_all_actions_have_aged() {
+        for (half_life, length) in [(1.0, 1), (14.0, 3), (300.0, 5)] {
+            let rounds = fading_rounds(60);
+            let outcomes = outcomes(&rounds);
+            let mut heads = ContextHeads::new(map(), SHAPE.n_actions, PRIOR, HalfLife(Some(half_life)));
+            for (index, outcome) in outcomes.iter().enumerate() {
+                heads.observe(outcome);
+                if (index + 1) % length != 0 {
+                    continue;
+                }
+                let direct = direct(&outcomes[..=index], half_life);
+                for action in 0..SHAPE.n_actions {
+                    let [found, expected] = [&heads, &direct].map(|heads| heads.heads.posterior(action));
+                    let what = format!("half-life {half_life}, after {index}, action {action}");
+                    assert_close(&what, found, expected, 1e-9);
+                }
+            }
+            assert!(heads.heads.posterior(4).is_prior());
+        }
+    }
+
+    /// Within a block and beyond several, in parts that end anywhere.
+    #[test]
+    fn many_at_once_are_forgotten_as_one_by_one() {
+        let rounds = fading_rounds(100);
+        let outcomes = outcomes(&rounds);
+        for half_life in [9.0, 1000.0] {
+            let [mut one_by_one, mut many] =
+                [(); 2].map(|()| ContextHeads::new(map(), SHAPE.n_actions, PRIOR, HalfLife(Some(half_life))));
+            let mut rest = outcomes.as_slice();
+            for n in [1, 2, 7, 0, 4, 31, 55] {
+                let (now, later) = rest.split_at(n);
+                now.iter().for_each(|outcome| one_by_one.observe(outcome));
+                many.observe_many(now);
+                rest = later;
+                for action in 0..SHAPE.n_actions {
+                    let [found, expected] = [&many, &one_by_one].map(|heads| heads.heads.posterior(action));
+                    assert_close(&format!("half-life {half_life}, action {action}"), found, expected, 1e-9);
+                }
+            }
+            assert!(rest.is_empty());
+        }
+    }
+
+    /// To the bit, from the middle of a block.
+    #[test]
+    fn the_position_in_a_block_is_saved() {
+        let rounds = fading_rounds(43);
+        let outcomes = outcomes(&rounds);
+        let half_life = HalfLife(Some(100.0));
+        let mut heads = ContextHeads::new(map(), SHAPE.n_actions, PRIOR, half_life);
+        outcomes[..33].iter().for_each(|outcome| heads.observe(outcome));
+        let encode = |heads: &ContextHeads| {
+            let mut encoder = Encoder::default();
+            heads.heads.encode(&mut encoder);
+            encoder.into_bytes()
+        };
+        let bytes = encode(&heads);
+        let mut loaded =
+            ContextHeads::decode(map(), SHAPE.n_actions, PRIOR, half_life, &mut Decoder::new(&bytes))
+                .unwrap();
+        let copy = heads.clone();
+        for heads in [&mut heads, &mut loaded] {
+            outcomes[33..].iter().for_each(|outcome| heads.observe(outcome));
+        }
+        assert!(encode(&loaded) == encode(&heads));
+        assert!(encode(&copy) == bytes);
+        let mut forged = bytes;
+        forged[0] = 5;
+        assert!(
+            ContextHeads::decode(map(), SHAPE.n_actions, PRIOR, half_life, &mut Decoder::new(&forged))
+                .is_err()
         );
     }
 }

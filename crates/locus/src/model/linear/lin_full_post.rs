@@ -159,6 +159,7 @@ impl Learner for LinFullPost {
     type Decider = Self;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn check(config: &LinFullPostConfig, shape: Shape) -> Result<(), Error> {
         config.interactions.check(shape)
@@ -169,7 +170,7 @@ impl Learner for LinFullPost {
     }
 
     fn new(config: &LinFullPostConfig, shape: Shape, _seed: Seed) -> Self {
-        Self(ContextHeads::new(config.map(shape), shape.n_actions, config.prior()))
+        Self(ContextHeads::new(config.map(shape), shape.n_actions, config.prior(), config.agent.half_life))
     }
 
     fn decider(&self) -> &Self {
@@ -199,7 +200,13 @@ impl Learner for LinFullPost {
     }
 
     fn decode(config: &LinFullPostConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        Ok(Self(ContextHeads::decode(config.map(shape), shape.n_actions, config.prior(), decoder)?))
+        Ok(Self(ContextHeads::decode(
+            config.map(shape),
+            shape.n_actions,
+            config.prior(),
+            config.agent.half_life,
+            decoder,
+        )?))
     }
 }
 

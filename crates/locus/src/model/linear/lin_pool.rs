@@ -7,8 +7,9 @@
 //! fails.
 
 use crate::agent::{Breakdown, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
+use crate::math::decay::Decay;
 use crate::math::linear::LinearPrior;
-use crate::model::linear::heads::{LinearHeads, by_action, outcomes_by_action};
+use crate::model::linear::heads::{LinearHeads, by_action};
 use crate::model::linear::pooled::{
     Exploration, PooledConfig, Precision, Scale, Seen, decode_n_built, encode_n_built,
 };
@@ -59,6 +60,7 @@ pub(crate) struct PooledHeads {
 pub(crate) struct LinPool {
     pooled: PooledHeads,
     precision: Precision,
+    decay: Decay,
     reward_unit_floor: f64,
     /// The features of the current observation.
     features: Vec<f64>,
@@ -180,7 +182,8 @@ impl LinPool {
         let features = vec![0.0; heads.dim()];
         let seen = Seen::by(&heads, n_observed);
         let pooled = PooledHeads { heads, exploration: config.pooled.exploration_by_steps(), scale, seen };
-        Self { pooled, precision, reward_unit_floor: config.pooled.reward_unit_floor, features }
+        let decay = Decay::new(config.agent.half_life.0);
+        Self { pooled, precision, decay, reward_unit_floor: config.pooled.reward_unit_floor, features }
     }
 }
 
@@ -189,6 +192,7 @@ impl Learner for LinPool {
     type Decider = PooledHeads;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &LinPoolConfig) -> Plan {
         Plan::trained(&config.agent, config.rescale_every, config.pooled.replay_capacity.0)
@@ -198,6 +202,7 @@ impl Learner for LinPool {
     fn new(config: &LinPoolConfig, shape: Shape, _seed: Seed) -> Self {
         let heads = LinearHeads::new(shape.n_features + 1, shape.n_actions, config.pooled.prior());
         let precision = Precision::given(config.pooled.prior_precision);
+        let heads = heads.forgetting(config.agent.half_life.0);
         Self::assemble(config, heads, precision, Scale::AS_GIVEN, 0.0)
     }
 
@@ -209,6 +214,7 @@ impl Learner for LinPool {
         let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
         scale.fill_features(outcome.context, &mut self.features);
         heads.observe(outcome.action, &self.features, scale.standardize(outcome.reward), outcome.weight);
+        self.decay.pass(&mut seen.n_observed);
         seen.n_observed += outcome.weight;
     }
 
@@ -217,14 +223,24 @@ impl Learner for LinPool {
             return self.observe(only);
         }
         let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
-        let mut blocks = heads.in_blocks();
-        for outcome in outcomes_by_action(outcomes) {
-            let Outcome { context, action, reward, weight, .. } = *outcome;
-            scale.fill_features(context, &mut self.features);
-            blocks.push(action, self.features.iter().copied(), scale.standardize(reward), weight);
-            seen.n_observed += weight;
+        heads.observe_many(outcomes, |heads, outcomes| {
+            let mut blocks = heads.in_blocks();
+            for outcome in outcomes {
+                let Outcome { context, action, reward, weight, .. } = *outcome;
+                scale.fill_features(context, &mut self.features);
+                blocks.push(action, self.features.iter().copied(), scale.standardize(reward), weight);
+                if !self.decay.is_on() {
+                    seen.n_observed += weight;
+                }
+            }
+            blocks.finish();
+        });
+        if self.decay.is_on() {
+            for outcome in outcomes {
+                self.decay.pass(&mut seen.n_observed);
+                seen.n_observed += outcome.weight;
+            }
         }
-        blocks.finish();
     }
 
     /// Recomputes the scale and every posterior.
@@ -269,8 +285,8 @@ impl Learner for LinPool {
         let scale = Scale::decode(decoder)?;
         let prior = LinearPrior { precision: precision.value(), ..config.pooled.prior() };
         let n_built = decode_n_built(shape, decoder)?;
-        let heads = LinearHeads::decode(shape.n_features + 1, shape.n_actions, prior, decoder)?;
-        let heads = heads.built_with(n_built);
+        let (dim, half_life) = (shape.n_features + 1, config.agent.half_life.0);
+        let heads = LinearHeads::decode(dim, shape.n_actions, prior, half_life, decoder)?.built_with(n_built);
         Ok(Self::assemble(config, heads, precision, scale, n_observed))
     }
 }

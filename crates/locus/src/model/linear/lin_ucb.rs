@@ -132,6 +132,7 @@ impl Learner for LinUcb {
     type Decider = Self;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn check(config: &LinUcbConfig, shape: Shape) -> Result<(), Error> {
         config.interactions.check(shape)
@@ -142,7 +143,8 @@ impl Learner for LinUcb {
     }
 
     fn new(config: &LinUcbConfig, shape: Shape, _seed: Seed) -> Self {
-        let context_heads = ContextHeads::new(config.map(shape), shape.n_actions, config.prior());
+        let context_heads =
+            ContextHeads::new(config.map(shape), shape.n_actions, config.prior(), config.agent.half_life);
         Self { alpha: config.alpha, context_heads }
     }
 
@@ -168,8 +170,13 @@ impl Learner for LinUcb {
     }
 
     fn decode(config: &LinUcbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let context_heads =
-            ContextHeads::decode(config.map(shape), shape.n_actions, config.prior(), decoder)?;
+        let context_heads = ContextHeads::decode(
+            config.map(shape),
+            shape.n_actions,
+            config.prior(),
+            config.agent.half_life,
+            decoder,
+        )?;
         Ok(Self { alpha: config.alpha, context_heads })
     }
 }

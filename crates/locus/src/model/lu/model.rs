@@ -377,6 +377,7 @@ impl<C: LuConfig> Learner for Lu<C> {
     type Decider = LuDecider<C>;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &C) -> Plan {
         config.plan()
@@ -389,7 +390,13 @@ impl<C: LuConfig> Learner for Lu<C> {
         let mut parameters = vec![0.0; parts.n_parameters];
         parts.initialize(&mut parameters, &mut seed.stream("init", 0));
         let optimizer = Adam::new(parts.n_parameters, learning_rate);
-        Self::assemble(parts, parameters, optimizer, 0, RewardScaling::default())
+        Self::assemble(
+            parts,
+            parameters,
+            optimizer,
+            0,
+            RewardScaling::forgetting(config.plan().agent.half_life),
+        )
     }
 
     fn decider(&self) -> &LuDecider<C> {
@@ -451,7 +458,7 @@ impl<C: LuConfig> Learner for Lu<C> {
         let learning_rate = shared.learning_rate;
         let parts: Parts<C::Latent> = Parts::new(config, shared, shape);
         let n_fits = decoder.u64()?;
-        let scaling = RewardScaling::decode(decoder)?;
+        let scaling = RewardScaling::decode(config.plan().agent.half_life, decoder)?;
         let (parameters, optimizer) = optimized::decode(parts.n_parameters, learning_rate, decoder)?;
         Ok(Self::assemble(parts, parameters, optimizer, n_fits, scaling))
     }

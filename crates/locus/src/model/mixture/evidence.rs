@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use crate::Error;
+use crate::math::decay::Decay;
 use crate::registry::save::{Decoder, Encoder};
 
 /// The log evidence of every expert.
@@ -12,9 +13,11 @@ use crate::registry::save::{Decoder, Encoder};
 /// An observation of weight w counts as w equal ones, one after another, with the noise held at what it was before them. Their
 /// joint density is known in closed form ([`Prediction::log_density`]). Earlier evidence is discounted w times, and the new
 /// evidence by the mean of 1, δ … δ^(w−1), so that no single weight counts for more than 1/(1 − δ) observations.
+/// With a half-life h, earlier evidence is also multiplied by 2^(−1/h), once for each observation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Evidence {
     discount: f64,
+    decay: Decay,
     /// The linear expert and the expert on the net's features.
     logs: [f64; 2],
 }
@@ -31,13 +34,19 @@ pub(super) struct Prediction {
 }
 
 impl Evidence {
-    pub(super) fn new(discount: f64) -> Self {
-        Self { discount, logs: [0.0; 2] }
+    pub(super) fn new(discount: f64, decay: Decay) -> Self {
+        Self { discount, decay, logs: [0.0; 2] }
+    }
+
+    /// Lets all evidence decay by an observation that tells nothing.
+    pub(super) fn skip(&mut self) {
+        self.logs.iter_mut().for_each(|log| self.decay.pass(log));
     }
 
     /// Updates the evidence with a target that counts as `weight` equal ones, given each expert's prediction. Skips the update
     /// unless both densities are finite.
     pub(super) fn observe(&mut self, predictions: [Prediction; 2], target: f64, weight: f64) {
+        self.skip();
         let densities = predictions.map(|prediction| prediction.log_density(target, weight));
         if densities.iter().all(|density| density.is_finite()) {
             let (discount, share) = self.discounts(weight);
@@ -73,13 +82,14 @@ impl Evidence {
         encoder.f64s(&self.logs);
     }
 
-    pub(super) fn decode(discount: f64, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+    /// The same rule, with the evidence that was saved.
+    pub(super) fn decode(self, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let mut logs = [0.0; 2];
         decoder.f64s(&mut logs)?;
         if logs.iter().any(|log| !log.is_finite()) {
             return Err(decoder.damaged(format!("the evidence for its experts is {logs:?}")));
         }
-        Ok(Self { discount, logs })
+        Ok(Self { logs, ..self })
     }
 }
 
@@ -113,7 +123,7 @@ mod tests {
     /// With δ = ½: L = −0.70947 − 1.04394 = −1.75341 and −0.80604 − 0.22579 = −1.03183, so the odds are e^0.72158 = 2.05768.
     #[test]
     fn weights_are_those_computed_by_hand() {
-        let mut evidence = Evidence::new(0.5);
+        let mut evidence = Evidence::new(0.5, Decay::default());
         assert_eq!(evidence.probabilities(), [0.5, 0.5]);
         observe(&mut evidence, [(0.0, 1.0), (1.0, 4.0)], 1.0);
         let [linear, net] = evidence.probabilities();
@@ -125,7 +135,7 @@ mod tests {
 
     #[test]
     fn extreme_evidence_is_certainty_and_no_number_none() {
-        let mut evidence = Evidence::new(1.0);
+        let mut evidence = Evidence::new(1.0, Decay::default());
         observe(&mut evidence, [(0.0, 1e-300), (1.0, 1.0)], 1.0);
         assert_eq!(evidence.probabilities(), [0.0, 1.0]);
         let before = evidence.clone();
@@ -151,13 +161,27 @@ mod tests {
         }
     }
 
+    /// A half-life of one observation is a discount of ½, also by what tells nothing.
+    #[test]
+    fn evidence_decays_with_observations() {
+        let mut discounted = Evidence::new(0.5, Decay::default());
+        let mut forgetful = Evidence::new(1.0, Decay::new(Some(1.0)));
+        for evidence in [&mut discounted, &mut forgetful] {
+            observe(evidence, [(0.0, 1.0), (1.0, 4.0)], 1.0);
+            observe(evidence, [(0.5, 1.0), (0.0, 0.25)], 0.0);
+        }
+        assert_eq!(forgetful.logs, discounted.logs);
+        forgetful.skip();
+        assert_eq!(forgetful.logs, discounted.logs.map(|log| 0.5 * log));
+    }
+
     /// With h = 0 all densities are equal, and only the discounts matter.
     #[test]
     fn a_weight_is_discounted_as_so_many_equal_targets() {
         let predictions =
             [(0.0, 1.0), (1.0, 4.0)].map(|(mean, noise)| Prediction { mean, noise, leverage: 0.0 });
         for discount in [0.0, 0.7, 1.0] {
-            let mut one_by_one = Evidence::new(discount);
+            let mut one_by_one = Evidence::new(discount, Decay::default());
             one_by_one.observe(predictions, 0.5, 1.0);
             let mut at_once = one_by_one.clone();
             (0..3).for_each(|_| one_by_one.observe(predictions, 2.0, 1.0));
@@ -167,7 +191,7 @@ mod tests {
             }
         }
         // However large the weight, it counts for at most 1/(1 − δ) observations.
-        let mut heavy = Evidence::new(0.99);
+        let mut heavy = Evidence::new(0.99, Decay::default());
         heavy.observe(predictions, 2.0, 1e6);
         let alone = predictions.map(|prediction| prediction.log_density(2.0, 1.0));
         assert!((heavy.logs[0] / (100.0 * alone[0]) - 1.0).abs() < 1e-9, "{heavy:?}");

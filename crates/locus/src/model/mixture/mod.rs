@@ -24,6 +24,7 @@ pub use config::LocusConfig;
 use std::sync::Arc;
 
 use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
+use crate::math::decay::Decay;
 use crate::math::linear::{LanesWork, LinearPrior};
 use crate::math::nn::Panel;
 use crate::model::linear::batch::{BatchWork, Rows};
@@ -93,6 +94,7 @@ pub(crate) struct Locus {
     experts: Experts,
     net_size: f64,
     precision: Precision,
+    decay: Decay,
     reward_unit_floor: f64,
     trainer: GaussTrainer,
     evidence: Evidence,
@@ -368,7 +370,7 @@ impl Locus {
         *seen = Seen::by(linear, seen.n_observed);
         if !is_due && !is_sample {
             // The features of the net's expert begin with the linear ones, so its posterior contains the linear one's.
-            *linear = deep.leading(n_linear);
+            linear.rebuild_as_leading(deep);
         }
         Ok(())
     }
@@ -379,6 +381,7 @@ impl Learner for Locus {
     type Decider = Experts;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &LocusConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.pooled.replay_capacity.0)
@@ -388,9 +391,10 @@ impl Learner for Locus {
     fn new(config: &LocusConfig, shape: Shape, seed: Seed) -> Self {
         let (weights, trainer) = GaussTrainer::new(config, shape, &mut seed.stream("init", 0));
         let n_linear = shape.n_features + 1;
-        let heads = |dim| LinearHeads::new(dim, shape.n_actions, config.pooled.prior());
+        let half_life = config.agent.half_life.0;
+        let heads = |dim| LinearHeads::new(dim, shape.n_actions, config.pooled.prior()).forgetting(half_life);
         let (linear, deep) = (heads(n_linear), heads(n_linear + weights.net.dim()));
-        let evidence = Evidence::new(config.evidence_discount);
+        let evidence = Evidence::new(config.evidence_discount, Decay::new(half_life));
         let experts = Experts {
             exploration: config.exploration(),
             scale: Scale::AS_GIVEN,
@@ -406,6 +410,7 @@ impl Learner for Locus {
             experts,
             net_size: config.net_size,
             precision: config.precision_rule(),
+            decay: Decay::new(half_life),
             reward_unit_floor: config.pooled.reward_unit_floor,
             trainer,
             evidence,
@@ -435,8 +440,12 @@ impl Learner for Locus {
             self.evidence.observe([by_linear, by_deep], target, weight);
             *probabilities = self.evidence.probabilities();
         } else {
+            deep.skip();
+            self.evidence.skip();
             self.n_left_out += 1;
         }
+        self.precision.age(self.decay);
+        self.decay.pass(&mut seen.n_observed);
         seen.n_observed += weight;
         self.work = Cache(Some(work));
     }
@@ -481,6 +490,7 @@ impl Learner for Locus {
     }
 
     fn decode(config: &LocusConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let half_life = config.agent.half_life.0;
         let (n_observed, n_left_out, net_factor) = (decoder.weight_sum()?, decoder.u64()?, decoder.f64()?);
         if !(net_factor > 0.0 && net_factor.is_finite()) {
             return Err(decoder.damaged(format!("its net's features are multiplied by {net_factor}")));
@@ -493,7 +503,7 @@ impl Learner for Locus {
         let precision = config.precision_rule().decode(decoder)?;
         let prior = LinearPrior { precision: precision.value(), ..config.pooled.prior() };
         let scale = Scale::decode(decoder)?;
-        let evidence = Evidence::decode(config.evidence_discount, decoder)?;
+        let evidence = Evidence::new(config.evidence_discount, Decay::new(half_life)).decode(decoder)?;
         let (weights, trainer) = GaussTrainer::decode(config, shape, decoder)?;
         let n_linear = shape.n_features + 1;
         let mut expert = |dim: usize| -> Result<(f64, LinearHeads), Error> {
@@ -501,7 +511,7 @@ impl Learner for Locus {
             if !(net_weight >= 0.0 && net_weight.is_finite()) {
                 return Err(decoder.damaged(format!("an expert weighs its net's features by {net_weight}")));
             }
-            let heads = LinearHeads::decode(dim, shape.n_actions, prior, decoder)?;
+            let heads = LinearHeads::decode(dim, shape.n_actions, prior, half_life, decoder)?;
             Ok((net_weight, heads.built_with(n_built)))
         };
         let (_, linear) = expert(n_linear)?;
@@ -521,6 +531,7 @@ impl Learner for Locus {
             experts,
             net_size: config.net_size,
             precision,
+            decay: Decay::new(half_life),
             reward_unit_floor: config.pooled.reward_unit_floor,
             trainer,
             evidence,

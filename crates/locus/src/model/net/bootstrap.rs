@@ -20,7 +20,7 @@ use crate::agent::{
     Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws, win_shares,
 };
 use crate::model::ensemble::DrawnNets;
-use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
+use crate::model::net::reward_net::{AllUnits, Extent, NetWork, RewardNetConfig, Trainer, Weights};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::{AgentConfig, config};
@@ -165,6 +165,7 @@ impl Learner for Bootstrap {
     type Decider = NetDraw;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &BootstrapConfig) -> Plan {
         config.net.plan(&config.agent)
@@ -197,7 +198,8 @@ impl Learner for Bootstrap {
             let trainer = &mut self.trainers[net];
             let weights = &mut Arc::make_mut(&mut self.draw.nets)[net];
             let n_taken_in = add_up_weights(replay, taken_in, cumulative);
-            total += trainer.train(weights, n_taken_in, &AllUnits, rng, room, |batch, rng, gathering| {
+            let extent = Extent { n_observed: n_taken_in, ..Extent::of(replay) };
+            total += trainer.train(weights, extent, &AllUnits, rng, room, |batch, rng, gathering| {
                 batch
                     .gather_from(replay, gathering, || taken_in[draw_place(taken_in.len(), cumulative, rng)]);
             })?;

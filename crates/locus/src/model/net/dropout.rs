@@ -154,6 +154,7 @@ impl Learner for Dropout {
     type Decider = DropoutDecider;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &DropoutConfig) -> Plan {
         config.net.plan(&config.agent).with_propensity_draws(config.propensity_draws as usize)

@@ -209,16 +209,25 @@ impl ParamNoise {
         self.noisy.noise_std
     }
 
-    /// The current target divergence.
-    fn target(&self) -> f64 {
-        let epsilon = self.target_epsilon;
+    /// ε after all rounds of training but the last; with a half-life, after what remains of their number.
+    fn epsilon(&self, replay: &Replay) -> f64 {
+        let share = replay.remaining_share();
+        if share == 1.0 {
+            return self.target_epsilon;
+        }
+        let n_rounds = self.trainer.optimizer.n_steps as f64 / f64::from(self.config.net.minibatches);
+        self.config.target_epsilon * libm::pow(self.config.target_decay, (n_rounds - 1.0) * share)
+    }
+
+    /// The target divergence for such an ε.
+    fn target(&self, epsilon: f64) -> f64 {
         -libm::log1p(epsilon / self.noisy.weights.net.n_actions() as f64 - epsilon)
     }
 
     /// Adapts the noise towards its target divergence, and decays the target. **Samples.**
     fn adapt(&mut self, replay: &Replay, rng: &mut Rng, work: &mut Work) -> Result<(), Breakdown> {
         let n = self.config.divergence_contexts as usize;
-        let is_too_weak = self.noisy.divergence(n, replay, rng, work)? < self.target();
+        let is_too_weak = self.noisy.divergence(n, replay, rng, work)? < self.target(self.epsilon(replay));
         let factor = if is_too_weak { self.config.noise_factor } else { 1.0 / self.config.noise_factor };
         self.noisy.noise_std = (self.noisy.noise_std * factor).max(LEAST_STD);
         self.target_epsilon *= self.config.target_decay;
@@ -231,6 +240,7 @@ impl Learner for ParamNoise {
     type Decider = NoisyNet;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &ParamNoiseConfig) -> Plan {
         config.net.plan(&config.agent).with_propensity_draws(config.propensity_draws as usize)

@@ -160,6 +160,7 @@ impl<R: Randomize> Learner for Randomized<R> {
     type Decider = RandomizedDecider<R>;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &R) -> Plan {
         config.net().plan(config.agent())
@@ -167,7 +168,7 @@ impl<R: Randomize> Learner for Randomized<R> {
 
     fn new(config: &R, shape: Shape, seed: Seed) -> Self {
         let net = Trainer::new(config.net(), shape, &mut seed.stream("init", 0));
-        Self::assemble(config, net, RewardScaling::default())
+        Self::assemble(config, net, RewardScaling::forgetting(config.agent().half_life))
     }
 
     fn decider(&self) -> &RandomizedDecider<R> {
@@ -195,7 +196,7 @@ impl<R: Randomize> Learner for Randomized<R> {
     }
 
     fn decode(config: &R, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        let scaling = RewardScaling::decode(decoder)?;
+        let scaling = RewardScaling::decode(config.agent().half_life, decoder)?;
         Ok(Self::assemble(config, Trainer::decode(config.net(), shape, decoder)?, scaling))
     }
 }

@@ -1,21 +1,32 @@
 //! Mean and standard deviation of all rewards, for models that standardize them.
 
+use crate::math::decay::Decay;
 use crate::math::nn::Panel;
 use crate::registry::save::{Decoder, Encoder};
+use crate::registry::values::HalfLife;
 use crate::{Error, Outcome};
 
-/// Number, mean and sum of squared deviations of all rewards seen; a reward of weight w counts as w of them.
+/// Number, mean and sum of squared deviations of all rewards seen; a reward of weight w counts as w of them. With a half-life,
+/// earlier rewards count less and less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RewardScaling {
     pub(crate) n: f64,
     mean: f64,
     deviations: f64,
+    decay: Decay,
 }
 
 impl RewardScaling {
+    /// Before the first reward.
+    pub(crate) fn forgetting(half_life: HalfLife) -> Self {
+        Self { decay: Decay::new(half_life.0), ..Self::default() }
+    }
+
     /// Adds the reward of an outcome.
     pub(crate) fn observe(&mut self, outcome: &Outcome<'_>) {
         let Outcome { reward, weight, .. } = *outcome;
+        self.decay.pass(&mut self.n);
+        self.decay.pass(&mut self.deviations);
         self.n += weight;
         let deviation = reward - self.mean;
         self.mean += weight * deviation / self.n;
@@ -38,8 +49,9 @@ impl RewardScaling {
         encoder.f64(self.deviations);
     }
 
-    pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, Error> {
-        Ok(Self { n: decoder.weight_sum()?, mean: decoder.f64()?, deviations: decoder.f64()? })
+    pub(crate) fn decode(half_life: HalfLife, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
+        let (n, mean, deviations) = (decoder.weight_sum()?, decoder.f64()?, decoder.f64()?);
+        Ok(Self { n, mean, deviations, ..Self::forgetting(half_life) })
     }
 }
 
@@ -71,6 +83,7 @@ impl RewardScale {
 
 #[cfg(test)]
 mod tests {
+    use crate::registry::values::HalfLife;
     use crate::{Outcome, Policy, PolicySpec, Registry, Seed, Shape, load};
 
     const SHAPE: Shape = Shape::new(3, 2);
@@ -88,6 +101,18 @@ mod tests {
             assert!((scale.std * scale.std - 10.6875).abs() < 1e-12, "{unit}: {scale:?}");
         }
         assert_eq!(super::RewardScaling::default().scale(true), super::RewardScale::AS_GIVEN);
+    }
+
+    /// Rewards 2, 5 and 11, of weights 4, 2 and 3, with a half-life of one observation: weights of 1, 1 and 3.
+    #[test]
+    fn the_scale_forgets() {
+        let mut scaling = super::RewardScaling::forgetting(HalfLife(Some(1.0)));
+        for (reward, weight) in [(2.0, 4.0), (5.0, 2.0), (11.0, 3.0)] {
+            scaling.observe(&Outcome::new(0, &[], 0, reward).with_weight(weight));
+        }
+        let scale = scaling.scale(true);
+        assert!((scaling.n - 5.0).abs() < 1e-12 && (scale.mean - 8.0).abs() < 1e-12, "{scaling:?}");
+        assert!((scale.std * scale.std - 14.4).abs() < 1e-12, "{scale:?}");
     }
 
     /// Every policy that can scale rewards, doing so, with small nets that learn quickly.

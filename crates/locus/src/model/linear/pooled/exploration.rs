@@ -35,7 +35,7 @@ pub(crate) struct Exploration {
 /// The inputs of tempering, besides the action's own observations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seen {
-    /// t, the sum of all weights.
+    /// t, the sum of all weights; with a half-life, of what remains of them.
     pub(crate) n_observed: f64,
     /// A
     pub(crate) n_actions: f64,

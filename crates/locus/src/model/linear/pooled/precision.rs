@@ -14,6 +14,7 @@
 
 use super::pooled_noise;
 use crate::Error;
+use crate::math::decay::Decay;
 use crate::model::linear::heads::LinearHeads;
 use crate::registry::save::{Decoder, Encoder};
 
@@ -32,7 +33,7 @@ pub(crate) struct Precision {
     strength: Option<f64>,
     /// λ = λ₀·2 to this.
     doublings: i32,
-    /// The number of observations when it was fitted, by weight.
+    /// The number of observations when it was fitted, by weight; with a half-life, what remains of it.
     n_fitted: f64,
 }
 
@@ -45,6 +46,11 @@ impl Precision {
     /// λ is the best of λ₀, 2·λ₀, λ₀/2, 4·λ₀ …; the prior on λ is worth `strength` coefficients.
     pub(crate) fn fitted(given: f64, strength: f64) -> Self {
         Self { strength: Some(strength), ..Self::given(given) }
+    }
+
+    /// Lets the observations that it was fitted to decay by one observation.
+    pub(crate) fn age(&mut self, decay: Decay) {
+        decay.pass(&mut self.n_fitted);
     }
 
     /// λ

@@ -2,7 +2,7 @@
 //!
 //! Near where it stands, a net is linear in its parameters, and its features are the gradient g of a prediction by all of them.
 //! So it is as sure of a prediction as a linear regression on these features would be: the square of the width is `gᵀZ⁻¹g` with
-//! `Z = λI + Σ w·ggᵀ` over the actions taken, each with the gradient of its own time and its weight. Both papers use one output,
+//! `Z = λI + Σ w·ggᵀ` over the actions taken, each with the gradient of its own time and its weight, which decays with a half-life. Both papers use one output,
 //! and a context that is placed into a different block for each action; here the net has an output for each action and shared
 //! hidden layers, like every net of this library. Like the authors' programs, it omits the papers' factor √m on the output.
 //!
@@ -21,6 +21,7 @@ use crate::agent::{
     Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, check_reward, choose_one_by_one,
     distribute_one_by_one,
 };
+use crate::math::decay::DecayBlocks;
 use crate::math::wins::Race;
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNet, RewardNetConfig, Trainer, Weights};
 use crate::registry::save::{Decoder, Encoder};
@@ -62,6 +63,8 @@ pub(crate) struct WidenedNet<W> {
 pub(crate) struct GradientNet<W> {
     widened: WidenedNet<W>,
     trainer: Trainer,
+    /// The decay of the precision.
+    blocks: Option<DecayBlocks>,
     /// Outcomes since the last training whose gradient was not finite.
     n_left_out: u64,
     /// Buffers for learning; a clone allocates its own.
@@ -282,16 +285,34 @@ fn choice<W: Widen>(action: usize) -> Choice {
     if W::SPREAD.is_none() { Choice::certain(action) } else { Choice::new(action) }
 }
 
+/// The blocks in which the precision decays: an observation costs O(P), or O(P²) for the full matrix, as does its share of the
+/// end of a block.
+fn blocks(config: &impl Widen, n_parameters: usize) -> Option<DecayBlocks> {
+    let longest = match config.precision().1 {
+        PrecisionMatrix::Diagonal => 16,
+        PrecisionMatrix::Full => n_parameters,
+    };
+    config.agent().half_life.0.map(|half_life| DecayBlocks::new(half_life, longest))
+}
+
 impl<W: Widen> GradientNet<W> {
+    /// Counts an observation, and forgets at the end of a block.
+    fn age(&mut self) {
+        if let Some(remainder) = self.blocks.as_mut().and_then(|blocks| blocks.count(1)) {
+            Arc::make_mut(&mut self.widened.precision).forget(remainder);
+        }
+    }
+
     fn assemble(
         rule: &W,
         (weights, trainer): (Weights, Trainer),
         precision: Precision,
+        blocks: Option<DecayBlocks>,
         n_left_out: u64,
     ) -> Self {
         let (rule, weights, precision) = (Arc::new(rule.clone()), Arc::new(weights), Arc::new(precision));
         let widened = WidenedNet { rule, weights, precision };
-        Self { widened, trainer, n_left_out, work: Cache::default() }
+        Self { widened, trainer, blocks, n_left_out, work: Cache::default() }
     }
 }
 
@@ -300,6 +321,7 @@ impl<W: Widen> Learner for GradientNet<W> {
     type Decider = WidenedNet<W>;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn check(config: &W, shape: Shape) -> Result<(), Error> {
         let (_, matrix) = config.precision();
@@ -323,7 +345,8 @@ impl<W: Widen> Learner for GradientNet<W> {
         let (weights, trainer) = Trainer::new(config.net(), shape, &mut seed.stream("init", 0));
         let trainer = trainer.anchored(&weights, prior);
         let precision = Precision::new(matrix, prior, weights.net.n_parameters);
-        Self::assemble(config, (weights, trainer), precision, 0)
+        let blocks = blocks(config, weights.net.n_parameters);
+        Self::assemble(config, (weights, trainer), precision, blocks, 0)
     }
 
     fn decider(&self) -> &WidenedNet<W> {
@@ -339,11 +362,13 @@ impl<W: Widen> Learner for GradientNet<W> {
             gradient.resize(layers.n_parameters, 0.0);
             gradients.of_action(layers, net, outcome.action, gradient);
             if gradient.iter().all(|value| value.is_finite()) {
-                let precision = Arc::make_mut(&mut self.widened.precision);
-                return precision.observe(gradient, outcome.weight);
+                let weight = self.blocks.map_or(outcome.weight, |blocks| outcome.weight * blocks.factor(0));
+                Arc::make_mut(&mut self.widened.precision).observe(gradient, weight);
+                return self.age();
             }
         }
         self.n_left_out += 1;
+        self.age();
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
@@ -355,12 +380,14 @@ impl<W: Widen> Learner for GradientNet<W> {
         Ok(FitReport { interventions, ..FitReport::new(self.trainer.config.minibatches, mean_loss) })
     }
 
-    fn add_action(&mut self, _rule: &W, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
+    fn add_action(&mut self, rule: &W, shape: Shape, rng: &mut Rng) -> Result<(), Error> {
         let WidenedNet { weights, precision, .. } = &mut self.widened;
         let weights = Arc::make_mut(weights);
         let before = weights.net.layout.clone();
         self.trainer.add_action(weights, shape, rng);
         Arc::make_mut(precision).grow(&before, &weights.net.layout);
+        let longer = blocks(rule, weights.net.n_parameters);
+        self.blocks = self.blocks.zip(longer).map(|(blocks, longer)| longer.at_position_of(blocks));
         Ok(())
     }
 
@@ -368,6 +395,9 @@ impl<W: Widen> Learner for GradientNet<W> {
         encoder.u64(self.n_left_out);
         self.trainer.encode(&self.widened.weights, encoder);
         self.widened.precision.encode(encoder);
+        if let Some(blocks) = &self.blocks {
+            blocks.encode(encoder);
+        }
     }
 
     fn decode(config: &W, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
@@ -375,6 +405,8 @@ impl<W: Widen> Learner for GradientNet<W> {
         let n_left_out = decoder.u64()?;
         let (weights, trainer) = Trainer::decode_anchored(config.net(), shape, prior, decoder)?;
         let precision = Precision::decode(matrix, prior, weights.net.n_parameters, decoder)?;
-        Ok(Self::assemble(config, (weights, trainer), precision, n_left_out))
+        let blocks = blocks(config, weights.net.n_parameters);
+        let blocks = blocks.map(|blocks| blocks.decode(decoder)).transpose()?;
+        Ok(Self::assemble(config, (weights, trainer), precision, blocks, n_left_out))
     }
 }

@@ -1,7 +1,8 @@
 //! The precision matrix of the parameters: `Z = λI + Σ w·ggᵀ`, or its diagonal.
 
 use crate::Error;
-use crate::math::linear::{LinearPosterior, LinearPrior};
+use crate::math::decay::Remainder;
+use crate::math::linear::{Block, LinearPosterior, LinearPrior};
 use crate::math::nn::Layout;
 use crate::registry::save::{Decoder, Encoder};
 use crate::registry::settings::words;
@@ -39,6 +40,14 @@ impl Diagonal {
     fn new(prior: f64, precisions: Vec<f64>) -> Self {
         let inverses = precisions.iter().map(|precision| (1.0 / precision) as f32).collect();
         Self { prior, precisions, inverses }
+    }
+
+    fn forget(&mut self, Remainder { kept, .. }: Remainder) {
+        let prior = self.prior;
+        // In this form rounding never leads below the prior.
+        self.precisions.iter_mut().for_each(|precision| *precision = prior + kept * (*precision - prior));
+        let places = self.inverses.iter_mut().zip(&self.precisions);
+        places.for_each(|(inverse, precision)| *inverse = (1.0 / precision) as f32);
     }
 
     pub(super) fn inverses(&self) -> &[f32] {
@@ -83,6 +92,15 @@ impl Precision {
                 *diagonal = Diagonal::new(diagonal.prior, from.carry_over(&diagonal.precisions, to, start));
             }
             Self::Full(full) => **full = full.with_features_at(from.places_in(to), to.size()),
+        }
+    }
+
+    /// Lets all gradients count γ times what they did, and restores the prior by as much: `Z ← γZ + (1−γ)λI`.
+    pub(super) fn forget(&mut self, remainder: Remainder) {
+        match self {
+            Self::Diagonal(diagonal) => diagonal.forget(remainder),
+            Self::Full(full) if full.is_prior() => {}
+            Self::Full(full) => full.forget(remainder, &mut Block::new(full.dim())),
         }
     }
 

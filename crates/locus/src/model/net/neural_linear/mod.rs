@@ -24,7 +24,7 @@ use std::sync::Arc;
 use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
 use crate::math::nn::Panel;
 use crate::model::linear::batch::{BatchWork, Rows};
-use crate::model::linear::heads::{LinearHeads, by_action, outcomes_by_action};
+use crate::model::linear::heads::{LinearHeads, by_action};
 use crate::model::net::reward_net::{AllUnits, NetWork, Trainer, Weights};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
@@ -204,6 +204,7 @@ impl Learner for NeuralLinear {
     type Decider = NetHeads;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &NeuralLinearConfig) -> Plan {
         config.net.plan(&config.agent)
@@ -212,6 +213,7 @@ impl Learner for NeuralLinear {
     fn new(config: &NeuralLinearConfig, shape: Shape, seed: Seed) -> Self {
         let net = Trainer::new(&config.net, shape, &mut seed.stream("init", 0));
         let heads = LinearHeads::new(net.0.net.dim(), shape.n_actions, config.prior());
+        let heads = heads.forgetting(config.agent.half_life.0);
         Self::assemble(net, heads, 0)
     }
 
@@ -228,31 +230,46 @@ impl Learner for NeuralLinear {
                 fill(features, column_of(panel, 0));
                 heads.observe(outcome.action, features, outcome.reward, outcome.weight);
             }
-            Err(_) => self.n_left_out += 1,
+            Err(_) => {
+                heads.skip();
+                self.n_left_out += 1;
+            }
         }
     }
 
     /// Features of many contexts in one pass, and posteriors by blocks.
     fn observe_many(&mut self, outcomes: &[Outcome<'_>]) {
+        let Work { net, features } = &mut **self.work.0.get_or_insert_default();
+        let NetHeads { weights, heads } = &mut self.net_heads;
         let mut contexts = Vec::with_capacity(CHUNK.min(outcomes.len()));
-        for chunk in outcomes_by_action(outcomes).chunks(CHUNK) {
-            contexts.clear();
-            contexts.extend(chunk.iter().map(|outcome| outcome.context));
-            let work = self.work.0.get_or_insert_default();
-            let NetHeads { weights, heads } = &mut self.net_heads;
-            match weights.features(&contexts, &mut work.net) {
-                Ok(panel) if chunk.len() > 1 => {
+        heads.observe_many(outcomes, |heads, outcomes| {
+            for chunk in outcomes.chunks(CHUNK) {
+                contexts.clear();
+                contexts.extend(chunk.iter().map(|outcome| outcome.context));
+                if chunk.len() > 1
+                    && let Ok(panel) = weights.features(&contexts, net)
+                {
                     let mut blocks = heads.in_blocks();
                     for (column, outcome) in chunk.iter().enumerate() {
                         let features = column_of(panel, column);
                         blocks.push(outcome.action, features, outcome.reward, outcome.weight);
                     }
                     blocks.finish();
+                    continue;
                 }
                 // One of them overflows: only that one is omitted.
-                _ => chunk.iter().for_each(|outcome| self.observe(outcome)),
+                for outcome in chunk {
+                    match weights.features(&[outcome.context], net) {
+                        Ok(panel) => {
+                            features.resize(panel.n_features(), 0.0);
+                            fill(features, column_of(panel, 0));
+                            heads.take_in(outcome.action, features, outcome.reward, outcome.weight);
+                        }
+                        Err(_) => self.n_left_out += 1,
+                    }
+                }
             }
-        }
+        });
     }
 
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
@@ -281,7 +298,8 @@ impl Learner for NeuralLinear {
     fn decode(config: &NeuralLinearConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         let n_left_out = decoder.u64()?;
         let net = Trainer::decode(&config.net, shape, decoder)?;
-        let heads = LinearHeads::decode(net.0.net.dim(), shape.n_actions, config.prior(), decoder)?;
+        let (dim, half_life) = (net.0.net.dim(), config.agent.half_life.0);
+        let heads = LinearHeads::decode(dim, shape.n_actions, config.prior(), half_life, decoder)?;
         Ok(Self::assemble(net, heads, n_left_out))
     }
 }

@@ -60,9 +60,9 @@ fn weights_start_within_their_limit_and_biases_at_0() {
 #[test]
 fn the_learning_rate_falls_over_the_whole_life() {
     let config = NeuralLinearConfig::default();
-    assert_eq!(config.net.learning_rate_after(0), 0.1);
-    assert_eq!(config.net.learning_rate_after(2), 0.05);
-    assert_eq!(config.net.learning_rate_after(3998), 5e-5);
+    assert_eq!(config.net.learning_rate_after(0.0), 0.1);
+    assert_eq!(config.net.learning_rate_after(2.0), 0.05);
+    assert_eq!(config.net.learning_rate_after(3998.0), 5e-5);
     let mut policy = small().build_agent(Shape::new(3, 2), Seed::new(1)).unwrap();
     teach(&mut policy, 0..45, |_, context, _| f64::from(context[0]));
     assert_eq!(policy.learner().trainer.optimizer.n_steps, 4 * 5);
@@ -165,7 +165,7 @@ fn rewards_that_jump_do_no_harm() {
     }
     // No step is longer than g/√(g²/10) learning rates, however large the rewards.
     let rates =
-        (0..policy.learner().trainer.optimizer.n_steps).map(|step| config.net.learning_rate_after(step));
+        (0..policy.learner().trainer.optimizer.n_steps).map(|step| config.net.learning_rate_after(step as f64));
     let farthest = 0.3 + 10_f32.sqrt() * rates.sum::<f32>();
     assert!(policy.learner().net_heads.weights.parameters.iter().all(|parameter| parameter.abs() < farthest));
 }

@@ -61,10 +61,10 @@ fn the_target_is_the_divergence_of_epsilon_greedy_and_falls() {
     let (model, _) = trained(&ParamNoiseConfig { target_epsilon: 0.2, ..Default::default() });
     assert!((model.target_epsilon - 0.2 * 0.99).abs() < 1e-15, "one round of training was done");
     let epsilon = 0.2 * 0.99;
-    assert!((model.target() + (1.0 - epsilon + epsilon / 3.0_f64).ln()).abs() < 1e-15);
+    assert!((model.target(model.target_epsilon) + (1.0 - epsilon + epsilon / 3.0_f64).ln()).abs() < 1e-15);
     let config = ParamNoiseConfig { target_epsilon: 1.0, ..Default::default() };
-    assert_eq!(ParamNoise::new(&config, Shape::new(2, 1), Seed::new(0)).target(), 0.0);
-    let greatest = ParamNoise::new(&config, Shape::new(2, 5), Seed::new(0)).target();
+    assert_eq!(ParamNoise::new(&config, Shape::new(2, 1), Seed::new(0)).target(0.3), 0.0);
+    let greatest = ParamNoise::new(&config, Shape::new(2, 5), Seed::new(0)).target(config.target_epsilon);
     assert!((greatest - 5_f64.ln()).abs() < 1e-15);
 }
 
@@ -105,7 +105,7 @@ fn the_scale_adapts_to_its_target() {
         });
         let mut draws: Vec<f64> = draws.collect();
         draws.sort_by(f64::total_cmp);
-        let (median, target) = (draws[150], model.target());
+        let (median, target) = (draws[150], model.target(model.target_epsilon));
         assert!((median / target - 1.0).abs() < 0.2, "{median} {target}");
         reached.push(model.noise_std());
     }

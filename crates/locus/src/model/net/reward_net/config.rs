@@ -15,7 +15,8 @@ config! {
         initial_weights: f64 = 0.3, Range::above(0.0, 1e3), "benchmark";
         /// Initial learning rate of RMSProp
         learning_rate: f64 = 0.1, Range::above(0.0, 10.0), "benchmark";
-        /// Decay d of the learning rate: after k minibatches in total it is divided by 1 + k·d
+        /// Decay d of the learning rate: after k minibatches in total it is divided by 1 + k·d; with a half-life, k is what remains
+        /// of them
         learning_rate_decay: f64 = 0.5, Range::within(0.0, 1e3), "benchmark";
         /// Gradients with a larger norm are clipped to this norm
         max_gradient_norm: f64 = 5.0, Range::above(0.0, 1e12), "benchmark";
@@ -32,9 +33,9 @@ config! {
 }
 
 impl RewardNetConfig {
-    /// The learning rate of the next minibatch after `n_steps` of them.
-    pub(crate) fn learning_rate_after(&self, n_steps: u64) -> f32 {
-        (self.learning_rate / (1.0 + self.learning_rate_decay * n_steps as f64)) as f32
+    /// The learning rate of the next minibatch after `n_steps` of them; with a half-life, after what remains of their number.
+    pub(crate) fn learning_rate_after(&self, n_steps: f64) -> f32 {
+        (self.learning_rate / (1.0 + self.learning_rate_decay * n_steps)) as f32
     }
 
     pub(crate) fn plan(&self, agent: &AgentConfig) -> Plan {

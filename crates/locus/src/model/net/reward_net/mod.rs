@@ -13,4 +13,4 @@ mod trained;
 
 pub use config::RewardNetConfig;
 pub(crate) use net::{AllUnits, NetWork, RewardNet, Units};
-pub(crate) use trained::{Trainer, Weights};
+pub(crate) use trained::{Extent, Trainer, Weights};

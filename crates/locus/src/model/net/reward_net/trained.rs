@@ -37,6 +37,22 @@ struct Anchor {
     precision: f64,
 }
 
+/// What a round of training is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// The number of observations that minibatches are drawn from, by weight.
+    pub(crate) n_observed: f64,
+    /// The share of earlier training that a half-life leaves.
+    pub(crate) remaining_share: f64,
+}
+
+impl Extent {
+    /// All that a replay holds.
+    pub(crate) fn of(replay: &Replay) -> Self {
+        Self { n_observed: replay.total_weight(), remaining_share: replay.remaining_share() }
+    }
+}
+
 impl Anchor {
     /// The penalty; its gradients are added.
     fn penalty(&self, n_observed: f64, parameters: &[f32], gradients: &mut [f32]) -> f64 {
@@ -126,19 +142,19 @@ impl Trainer {
         rng: &mut Rng,
         work: &mut NetWork,
     ) -> Result<f64, Breakdown> {
-        self.train(weights, replay.total_weight(), units, rng, work, |batch, rng, gathering| {
+        self.train(weights, Extent::of(replay), units, rng, work, |batch, rng, gathering| {
             batch.gather(replay, rng, gathering);
         })
     }
 
-    /// Runs a round of training on minibatches that `gather` draws from `n_observed` observations, by weight. Returns the mean
+    /// Runs a round of training on minibatches that `gather` draws from so many observations, by weight. Returns the mean
     /// loss. **Samples.**
     ///
     /// Gradient clipping is part of the method, not an intervention.
     pub(crate) fn train(
         &mut self,
         weights: &mut Weights,
-        n_observed: f64,
+        Extent { n_observed, remaining_share }: Extent,
         units: &impl Units,
         rng: &mut Rng,
         work: &mut NetWork,
@@ -168,7 +184,8 @@ impl Trainer {
             if !norm.is_finite() {
                 return Err(Breakdown::new("the length of the gradients", norm));
             }
-            let learning_rate = self.config.learning_rate_after(self.optimizer.n_steps);
+            let learning_rate =
+                self.config.learning_rate_after(self.optimizer.n_steps as f64 * remaining_share);
             self.optimizer.step(parameters, &mut work.gradients, learning_rate);
         }
         match parameters.iter().find(|parameter| !parameter.is_finite()) {

@@ -239,6 +239,7 @@ impl Learner for Bbb {
     type Decider = GaussianNet;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &BbbConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
@@ -250,7 +251,7 @@ impl Learner for Bbb {
         let parts = Parts::new(config, shape);
         let parameters = parts.untrained(&mut seed.stream("init", 0));
         let optimizer = Adam::new(parts.n_parameters, config.learning_rate as f32);
-        Self::assemble(parts, parameters, optimizer, RewardScaling::default())
+        Self::assemble(parts, parameters, optimizer, RewardScaling::forgetting(config.agent.half_life))
     }
 
     fn decider(&self) -> &GaussianNet {
@@ -311,7 +312,7 @@ impl Learner for Bbb {
     fn decode(config: &BbbConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         decoder.check_room(shape)?;
         let parts = Parts::new(config, shape);
-        let scaling = RewardScaling::decode(decoder)?;
+        let scaling = RewardScaling::decode(config.agent.half_life, decoder)?;
         let (parameters, optimizer) =
             optimized::decode(parts.n_parameters, config.learning_rate as f32, decoder)?;
         Ok(Self::assemble(parts, parameters, optimizer, scaling))

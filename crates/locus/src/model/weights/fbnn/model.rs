@@ -203,6 +203,7 @@ impl Learner for Fbnn {
     type Decider = FunctionalNet;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &FbnnConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0)
@@ -215,7 +216,7 @@ impl Learner for Fbnn {
         let parameters = untrained(config, &net(config, shape), rng);
         let optimizer = Adam::new(parameters.len(), config.learning_rate as f32);
         let prior = Prior::new(config.prior(), shape, rng);
-        Self::assemble(config, shape, parameters, optimizer, prior, RewardScaling::default())
+        Self::assemble(config, shape, parameters, optimizer, prior, RewardScaling::forgetting(config.agent.half_life))
     }
 
     fn decider(&self) -> &FunctionalNet {
@@ -287,7 +288,7 @@ impl Learner for Fbnn {
 
     fn decode(config: &FbnnConfig, shape: Shape, decoder: &mut Decoder<'_>) -> Result<Self, Error> {
         decoder.check_room(shape)?;
-        let scaling = RewardScaling::decode(decoder)?;
+        let scaling = RewardScaling::decode(config.agent.half_life, decoder)?;
         let prior = Prior::decode(config.prior(), shape, decoder)?;
         let n_parameters = net(config, shape).n_parameters;
         let (parameters, optimizer) = optimized::decode(n_parameters, config.learning_rate as f32, decoder)?;

@@ -267,6 +267,7 @@ impl Learner for PiTsDgf {
     type Decider = Ensemble;
 
     const HEEDS_WEIGHTS: bool = true;
+    const FORGETS: bool = true;
 
     fn plan(config: &PiTsDgfConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.replay_capacity.0).on_replay(&config.replay)
