@@ -1,8 +1,8 @@
 //! Rewards that are linear in the context, or the absolute value of a linear function, plus noise.
 //!
 //! `linear` and `sparse-linear` suit linear policies; in `folded` no linear function of the context predicts the reward of an
-//! arm, so policies need a nonlinear reward model. All three generate their contexts; `financial` takes its contexts from a file
-//! and its arms from here.
+//! arm, so policies need a nonlinear reward model. `drift` is `linear` until half of the steps; then each arm has the coefficients
+//! that the next one had. All four generate their contexts; `financial` takes its contexts from a file and its arms from here.
 
 use std::sync::Arc;
 
@@ -17,7 +17,9 @@ pub(super) const INFO: ProblemInfo = ProblemInfo {
     shape: Shape::new(10, 8),
     rows: None,
     rewards: "linear in a Gaussian context, a new unit vector per arm and trial; noise sd 0.01 to 0.08",
-    origin: Origin::Generated(|| Arc::new(Linear { info: &INFO, n_nonzero: 10, is_folded: false })),
+    origin: Origin::Generated(|| {
+        Arc::new(Linear { info: &INFO, n_nonzero: 10, is_folded: false, drifts: false })
+    }),
 };
 
 pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
@@ -25,7 +27,9 @@ pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
     shape: Shape::new(10, 7),
     rows: None,
     rewards: "as linear, with 3 nonzero coefficients per arm; noise sd 0.01 to 0.07",
-    origin: Origin::Generated(|| Arc::new(Linear { info: &SPARSE_INFO, n_nonzero: 3, is_folded: false })),
+    origin: Origin::Generated(|| {
+        Arc::new(Linear { info: &SPARSE_INFO, n_nonzero: 3, is_folded: false, drifts: false })
+    }),
 };
 
 pub(super) const FOLDED_INFO: ProblemInfo = ProblemInfo {
@@ -33,7 +37,19 @@ pub(super) const FOLDED_INFO: ProblemInfo = ProblemInfo {
     shape: Shape::new(5, 4),
     rows: None,
     rewards: "absolute value of a linear function, otherwise as linear; noise sd 0.01 to 0.04",
-    origin: Origin::Generated(|| Arc::new(Linear { info: &FOLDED_INFO, n_nonzero: 5, is_folded: true })),
+    origin: Origin::Generated(|| {
+        Arc::new(Linear { info: &FOLDED_INFO, n_nonzero: 5, is_folded: true, drifts: false })
+    }),
+};
+
+pub(super) const DRIFT_INFO: ProblemInfo = ProblemInfo {
+    id: "drift",
+    shape: INFO.shape,
+    rows: None,
+    rewards: "as linear; at half of the steps every arm gets the coefficients of the next one",
+    origin: Origin::Generated(|| {
+        Arc::new(Linear { info: &DRIFT_INFO, n_nonzero: 10, is_folded: false, drifts: true })
+    }),
 };
 
 struct Linear {
@@ -41,6 +57,8 @@ struct Linear {
     n_nonzero: usize,
     /// Whether expected rewards are absolute values.
     is_folded: bool,
+    /// Whether arms swap their coefficients at half of the steps.
+    drifts: bool,
 }
 
 impl Problem for Linear {
@@ -60,13 +78,16 @@ impl Problem for Linear {
         check_steps(self, steps)?;
         let shape = self.info.shape;
         let mut sequence = Sequence::with_room(shape, steps)?;
-        let arms =
+        let mut arms =
             LinearArms::draw(shape, self.n_nonzero, &mut seed.stream("model", 0)).folded(self.is_folded);
         let mut contexts = seed.stream("contexts", 0);
         let mut noise = seed.stream("rewards", 0);
         let mut context = vec![0.0; shape.n_features];
         let mut rewards = vec![0.0; shape.n_actions];
-        for _ in 0..steps {
+        for step in 0..steps {
+            if self.drifts && step == steps / 2 {
+                arms.rotate();
+            }
             context.fill_with(|| contexts.normal() as f32);
             let best = arms.play(&context, &mut noise, &mut rewards);
             sequence.push(&context, &rewards, rewards[best.action]);
@@ -106,6 +127,11 @@ impl LinearArms {
 
     fn folded(self, is_folded: bool) -> Self {
         Self { is_folded, ..self }
+    }
+
+    /// Gives every arm the coefficients of the next one, and the last arm those of the first.
+    fn rotate(&mut self) {
+        self.coefficients.rotate_left(self.shape.n_features);
     }
 
     /// Draws a reward for every arm; the noise of arm j has standard deviation 0.01·(j + 1).
@@ -181,8 +207,9 @@ mod tests {
 
     #[test]
     fn regret_is_measured_against_the_realised_reward_of_the_best_arm() {
-        let sequence =
-            Linear { info: &INFO, n_nonzero: 10, is_folded: false }.sequence(500, Seed::new(3)).unwrap();
+        let sequence = Linear { info: &INFO, n_nonzero: 10, is_folded: false, drifts: false }
+            .sequence(500, Seed::new(3))
+            .unwrap();
         for round in sequence.rounds() {
             assert!(round.rewards.contains(&round.best_reward));
         }
@@ -190,5 +217,39 @@ mod tests {
         let is_beaten = |round: super::super::Round<'_>| round.rewards.iter().any(|&r| r > round.best_reward);
         let n_beaten = sequence.rounds().filter(|&round| is_beaten(round)).count();
         assert!((1..100).contains(&n_beaten), "{n_beaten}");
+    }
+
+    /// The same seed gives both problems the same coefficients, contexts and noise: until the swap the rounds are equal to the bit,
+    /// and after it an arm pays, up to noise, what the next one pays in `linear`. The noise stays with the arm.
+    #[test]
+    fn drift_is_linear_until_arms_swap_their_coefficients_at_half() {
+        for steps in [1, 7, 400] {
+            let [linear, drift] = [(&INFO, false), (&DRIFT_INFO, true)].map(|(info, drifts)| {
+                let problem = Linear { info, n_nonzero: 10, is_folded: false, drifts };
+                problem.sequence(steps, Seed::new(5)).unwrap()
+            });
+            for step in 0..steps {
+                let (before, after) = (linear.round(step), drift.round(step));
+                if step < steps / 2 {
+                    assert_eq!(before, after, "step {step} of {steps}");
+                    continue;
+                }
+                assert_eq!(before.context, after.context);
+                let n_actions = after.rewards.len();
+                for (action, reward) in after.rewards.iter().enumerate() {
+                    let next = before.rewards[(action + 1) % n_actions];
+                    // Six standard deviations of the difference of the two largest noises.
+                    assert!(
+                        (reward - next).abs() < 6.0 * 0.12,
+                        "step {step}, action {action}: {reward}, {next}"
+                    );
+                }
+                assert!(after.rewards.contains(&after.best_reward));
+            }
+        }
+        let mut arms =
+            LinearArms { shape: Shape::new(1, 3), coefficients: vec![1.0, 2.0, 3.0], is_folded: false };
+        arms.rotate();
+        assert_eq!(arms.coefficients, [2.0, 3.0, 1.0]);
     }
 }

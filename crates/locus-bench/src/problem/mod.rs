@@ -1,7 +1,7 @@
 //! The problems on which policies are compared.
 //!
 //! A [`Problem`] is loaded once per run and shared by all trials; it generates a [`Sequence`] for each trial, in which the
-//! rewards of all actions are known. Twelve are built in ([`INFOS`] lists them), eight of which need a data file; [`load_csv`]
+//! rewards of all actions are known. Thirteen are built in ([`INFOS`] lists them), eight of which need a data file; [`load_csv`]
 //! and [`load_npz`] create a problem from the user's own data.
 //!
 //! The random streams of a trial are derived from its seed, one per purpose: `rows` (which rows of a file), `columns` (which of

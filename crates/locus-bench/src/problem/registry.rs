@@ -50,7 +50,7 @@ impl ProblemInfo {
 }
 
 /// All built-in problems, those of the paper first and in its order.
-pub static INFOS: [ProblemInfo; 12] = [
+pub static INFOS: [ProblemInfo; 13] = [
     mushroom::INFO,
     financial::INFO,
     statlog::INFO,
@@ -63,6 +63,7 @@ pub static INFOS: [ProblemInfo; 12] = [
     linear::INFO,
     linear::SPARSE_INFO,
     linear::FOLDED_INFO,
+    linear::DRIFT_INFO,
 ];
 
 /// The built-in problem of this name.

@@ -25,6 +25,7 @@ fn problems_are_listed_with_size_and_file() {
         ("linear", "10 features,  8 actions", "generated"),
         ("sparse-linear", "10 features,  7 actions", "generated"),
         ("folded", "5 features,  4 actions", "generated"),
+        ("drift", "10 features,  8 actions", "generated"),
     ] {
         let line = stdout.lines().find(|line| line.starts_with(&format!("{id} "))).expect(id);
         assert!(line.contains(shape) && line.ends_with(origin), "{line}");

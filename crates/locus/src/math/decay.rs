@@ -86,6 +86,11 @@ impl DecayBlocks {
         Some(Remainder { kept: libm::exp2(exponent), lost })
     }
 
+    /// Blocks of the same decay, of which the first begins now.
+    pub fn anew(self, longest: usize) -> Self {
+        Self::new(self.half_life, longest)
+    }
+
     /// At the position of shorter blocks with the same half-life.
     pub fn at_position_of(self, shorter: Self) -> Self {
         debug_assert!(shorter.length <= self.length);

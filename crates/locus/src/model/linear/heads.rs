@@ -77,12 +77,11 @@ impl LinearHeads {
         self
     }
 
-    /// Replaces the posteriors by those of the observations of `whole` on their first features alone, where `whole` was just
-    /// rebuilt.
-    pub(crate) fn rebuild_as_leading(&mut self, whole: &Self) {
-        let posteriors = whole.actions.iter().map(|posterior| Arc::new(posterior.leading(self.dim)));
-        let actions = Arc::new(posteriors.collect());
-        *self = Self { prior: whole.prior, n_built: whole.n_built, actions, ..*self }.restarted();
+    /// The posteriors of the same observations on the first `dim` features alone; with a half-life, only right after a rebuild.
+    pub(crate) fn leading(&self, dim: usize) -> Self {
+        let actions = self.actions.iter().map(|posterior| Arc::new(posterior.leading(dim))).collect();
+        let blocks = self.blocks.map(|blocks| blocks.anew(dim));
+        Self { dim, prior: self.prior, n_built: self.n_built, blocks, actions: Arc::new(actions) }
     }
 
     /// How many features they see.
@@ -649,7 +648,7 @@ mod tests {
     use super::comparison::{assert_close, rounds};
     use super::*;
     use crate::Shape;
-    use crate::model::linear::joint::Interactions;
+    use crate::registry::values::Interactions;
 
     const SHAPE: Shape = Shape::new(4, 5);
     const PRIOR: LinearPrior = LinearPrior { precision: 0.3, shape: 2.0, rate: 1.5 };

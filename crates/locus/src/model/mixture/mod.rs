@@ -370,7 +370,7 @@ impl Locus {
         *seen = Seen::by(linear, seen.n_observed);
         if !is_due && !is_sample {
             // The features of the net's expert begin with the linear ones, so its posterior contains the linear one's.
-            linear.rebuild_as_leading(deep);
+            *linear = deep.leading(n_linear);
         }
         Ok(())
     }

@@ -164,8 +164,8 @@ fn rewards_that_jump_do_no_harm() {
         assert!(report.mean_loss.is_none_or(f64::is_finite), "round {round}");
     }
     // No step is longer than g/√(g²/10) learning rates, however large the rewards.
-    let rates =
-        (0..policy.learner().trainer.optimizer.n_steps).map(|step| config.net.learning_rate_after(step as f64));
+    let rates = (0..policy.learner().trainer.optimizer.n_steps)
+        .map(|step| config.net.learning_rate_after(step as f64));
     let farthest = 0.3 + 10_f32.sqrt() * rates.sum::<f32>();
     assert!(policy.learner().net_heads.weights.parameters.iter().all(|parameter| parameter.abs() < farthest));
 }

@@ -216,7 +216,14 @@ impl Learner for Fbnn {
         let parameters = untrained(config, &net(config, shape), rng);
         let optimizer = Adam::new(parameters.len(), config.learning_rate as f32);
         let prior = Prior::new(config.prior(), shape, rng);
-        Self::assemble(config, shape, parameters, optimizer, prior, RewardScaling::forgetting(config.agent.half_life))
+        Self::assemble(
+            config,
+            shape,
+            parameters,
+            optimizer,
+            prior,
+            RewardScaling::forgetting(config.agent.half_life),
+        )
     }
 
     fn decider(&self) -> &FunctionalNet {
