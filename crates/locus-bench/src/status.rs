@@ -208,6 +208,7 @@ mod tests {
             name: (*name).to_owned(),
             n_features: 2,
             n_actions: 3,
+            n_action_features: 0,
             files: Vec::new(),
             first_trial_sha256: String::new(),
             schema: None,

@@ -144,6 +144,10 @@ fn play(
         let context = known.context;
 
         let request = Request::new(round, context);
+        let request = match known.candidates {
+            Some(candidates) => request.with_candidates(candidates),
+            None => request,
+        };
         let request = if wants_propensity { request.with_propensity() } else { request };
 
         let before = now();
@@ -157,8 +161,13 @@ fn play(
             return Err(ErrorKind::RegretNotFinite { round, found: regret }.into());
         }
 
+        let outcome = Outcome::new(round, context, found, reward);
+        let outcome = match known.action_features(found) {
+            Some(features) => outcome.with_action_features(features),
+            None => outcome,
+        };
         let before = now();
-        let fit = policy.learn(Outcome::new(round, context, found, reward)).map_err(failed)?;
+        let fit = policy.learn(outcome).map_err(failed)?;
         result.seconds_learning += before.elapsed().as_secs_f64();
 
         result.interventions += fit.interventions;

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use locus::{PolicySpec, Request, Seed, Shape};
 use locus_bench::data::{FileState, inspect};
-use locus_bench::problem::{self, INFOS, Loaded, Problem, Sequence};
+use locus_bench::problem::{self, Loaded, Problem, Sequence};
 use locus_bench::trial::run_trial;
 
 fn data_dir() -> Option<PathBuf> {
@@ -221,6 +221,35 @@ fn jester() {
 }
 
 #[test]
+fn jester_with_features_of_jokes() {
+    let Some(loaded) = load("jester-described") else { return };
+    assert_as_announced(&loaded, true);
+    let trial = sequence(&loaded.problem, 2000, 3);
+    let mut jokes = std::collections::HashMap::new();
+    for round in trial.rounds() {
+        assert_eq!((round.rewards.len(), round.context.len()), (8, 20));
+        assert_eq!(round.best_reward, round.rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+        for (joke, &rating) in round.rewards.iter().enumerate() {
+            let features = round.action_features(joke).unwrap();
+            let key: Vec<u32> = features.iter().map(|feature| feature.to_bits()).collect();
+            let (popularity, sum, n) = jokes.entry(key).or_insert((f64::from(features[0]), 0.0, 0.0));
+            assert!(popularity.abs() < 4.0);
+            (*sum, *n) = (*sum + rating, *n + 1.0);
+        }
+    }
+    assert_eq!(jokes.len(), 20);
+    // The first component is close to how popular a joke is with users who do not appear.
+    let means: Vec<(f64, f64)> = jokes.into_values().map(|(first, sum, n)| (first, sum / n)).collect();
+    let mean = |value: fn(&(f64, f64)) -> f64| means.iter().map(value).sum::<f64>() / 20.0;
+    let (first, rating) = (mean(|m| m.0), mean(|m| m.1));
+    let moment = |value: &dyn Fn(&(f64, f64)) -> f64| means.iter().map(value).sum::<f64>();
+    let covariance = moment(&|m| (m.0 - first) * (m.1 - rating));
+    let correlation =
+        covariance / (moment(&|m| (m.0 - first).powi(2)) * moment(&|m| (m.1 - rating).powi(2))).sqrt();
+    assert!(correlation > 0.8, "{correlation}");
+}
+
+#[test]
 fn statlog() {
     assert_classification("statlog", &[34_108, 37, 132, 6748, 2458, 6, 11], 0);
 }
@@ -262,7 +291,6 @@ fn shapes_are_those_of_the_benchmark() {
     assert_eq!(shape("mushroom"), Shape::new(117, 2));
     assert_eq!(shape("adult"), Shape::new(94, 14));
     assert_eq!(shape("census-10k"), Shape::new(383, 9));
-    assert_eq!(INFOS.len(), 12);
 }
 
 /// One-hot columns that add up to one, and long runs, are where a posterior loses its positive definiteness.

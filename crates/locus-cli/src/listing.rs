@@ -12,9 +12,17 @@ pub(crate) fn problems() -> Result<u8> {
     for info in &problem::INFOS {
         let rows = info.rows.map_or("generated".to_owned(), |rows| format!("{rows} rows"));
         let file = info.file().map_or(String::new(), |file| format!(" of {file}"));
+        let actions = match info.shape.n_action_features {
+            0 => "actions".to_owned(),
+            n => format!("candidates with {n} features"),
+        };
         text.push_str(&format!(
-            "{:<14} {:>3} features, {:>2} actions, {rows}{file}\n{:<14} {}\n",
-            info.id, info.shape.n_features, info.shape.n_actions, "", info.rewards
+            "{:<16} {:>3} features, {:>2} {actions}, {rows}{file}\n{:<16} {}\n",
+            info.id,
+            info.shape.n_features,
+            info.n_choices(),
+            "",
+            info.rewards
         ));
     }
     text.push_str(

@@ -64,7 +64,7 @@ pub static FILES: [CatalogFile; 8] = [
     },
     CatalogFile {
         name: "jester_data_40jokes_19181users.npy",
-        problems: &["jester"],
+        problems: &["jester", "jester-described"],
         rows: 19_181,
         header_lines: None,
         sha256: Some("0851d02de7fd0902cc6b4f61aa92a41178b19dfb5a72e608a5b3885dfb695c89"),

@@ -118,6 +118,27 @@ impl Experiment {
             && (id.policy == UNIFORM || self.policies.iter().any(is_asked))
     }
 
+    /// Fails if a policy cannot play a problem: not every policy decides among actions with features.
+    fn check_support(&self) -> Result<(), Error> {
+        let described = self.problems.iter().map(|loaded| &loaded.problem);
+        for problem in described.filter(|problem| problem.shape().n_action_features > 0) {
+            let name = problem.name();
+            for policy in self.policies_in_order()? {
+                let refused = match policy.is_external() {
+                    true => {
+                        Some(format!("`{policy}` is not built in, and such policies take numbered actions"))
+                    }
+                    false => policy.build(problem.shape(), self.seed).err().map(|error| error.to_string()),
+                };
+                if let Some(reason) = refused {
+                    let problem = format!("the actions of `{name}` have features: {reason}");
+                    return Err(ErrorKind::InvalidExperiment { problem }.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Fails if the experiment is invalid, before anything is run or written.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let invalid = |problem: String| Err(ErrorKind::InvalidExperiment { problem }.into());
@@ -129,6 +150,7 @@ impl Experiment {
         if self.problems.is_empty() {
             return invalid("there is no problem to run; name one with --problems".to_owned());
         }
+        self.check_support()?;
         let (n_policies, n_problems) = (self.policies_in_order()?.len(), self.problems.len());
         let n_trials = self.trials.saturating_mul(n_policies).saturating_mul(n_problems);
         if n_trials > MAX_TRIALS {

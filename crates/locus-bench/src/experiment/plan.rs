@@ -220,7 +220,8 @@ impl Experiment {
             run.problems.push(ProblemRecord {
                 name: problem.name().to_owned(),
                 n_features: problem.shape().n_features,
-                n_actions: problem.shape().n_actions,
+                n_actions: first.n_choices(),
+                n_action_features: problem.shape().n_action_features,
                 files: files.iter().map(file).collect(),
                 first_trial_sha256: sequence_checksum(&first),
                 schema: schema.as_ref().map(SchemaRecord::from),

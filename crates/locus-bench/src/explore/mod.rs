@@ -214,6 +214,14 @@ impl Exploration {
         if self.policies.is_empty() {
             return invalid("there is no policy to explore; name one with --policies".to_owned());
         }
+        let problem = &self.problem.problem;
+        if problem.shape().n_action_features > 0 {
+            return invalid(format!(
+                "the actions of `{}` have features and change every round, so no action can be followed; name a problem with \
+                 numbered actions",
+                problem.name()
+            ));
+        }
         if let Some(context) = self.context.filter(|context| *context >= self.steps) {
             return invalid(format!(
                 "there is no context {context}: a context is named by its round in the trial, from 0 to {}",

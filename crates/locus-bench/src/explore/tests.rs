@@ -243,6 +243,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     let out = tempfile::tempdir().unwrap();
     let good = || berries(&out.path().join("out"));
     let named = |policies: &[&str]| exploration(Arc::new(Berries), policies, &out.path().join("out"));
+    let described = crate::problem::load("bilinear", None).unwrap().problem;
     let cases = [
         (Exploration { draws: 0, ..good() }, "`draws` is 0, expected at least 1"),
         (Exploration { every: 0, ..good() }, "`every` is 0, expected at least 1"),
@@ -251,6 +252,10 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
         (
             Exploration { draws: 10_000_000, ..good() },
             "expected at most 50000000; sample less often (--every)",
+        ),
+        (
+            exploration(described, &["lin-full-post"], &out.path().join("out")),
+            "the actions of `bilinear` have features and change every round",
         ),
         (named(&[]), "there is no policy to explore"),
         (named(&["lin-full-post", "lin-full-post"]), "`lin-full-post` is named twice"),

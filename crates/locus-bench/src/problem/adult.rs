@@ -15,6 +15,7 @@ use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "adult",
     shape: Shape::new(94, 14),
+    n_candidates: 0,
     rows: Some(45_222),
     rewards: "1 for the occupation of the person, else 0",
     origin: Origin::File { name: "adult.full", read },

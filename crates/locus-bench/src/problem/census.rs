@@ -15,6 +15,7 @@ use crate::error::ErrorKind;
 pub(super) const FULL_INFO: ProblemInfo = ProblemInfo {
     id: "census",
     shape: Shape::new(389, 9),
+    n_candidates: 0,
     rows: Some(2_458_285),
     rewards: "1 for the occupation group of the person, else 0",
     origin: Origin::File { name: "USCensus1990.data.txt", read: |file| read("census", file) },
@@ -23,6 +24,7 @@ pub(super) const FULL_INFO: ProblemInfo = ProblemInfo {
 pub(super) const PART_INFO: ProblemInfo = ProblemInfo {
     id: "census-10k",
     shape: Shape::new(383, 9),
+    n_candidates: 0,
     rows: Some(10_000),
     origin: Origin::File { name: "USCensus1990.first10000.data.txt", read: |file| read("census-10k", file) },
     ..FULL_INFO

@@ -12,6 +12,7 @@ use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "covertype",
     shape: Shape::new(54, 7),
+    n_candidates: 0,
     rows: Some(581_012),
     rewards: "1 for the class of the row, else 0",
     origin: Origin::File { name: "covtype.data", read },

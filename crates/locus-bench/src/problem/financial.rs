@@ -16,6 +16,7 @@ use crate::data::table::{Header, Kind, Missing, Separator, Table, TableReader};
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "financial",
     shape: Shape::new(21, 8),
+    n_candidates: 0,
     rows: Some(3713),
     rewards: "return of 8 linear portfolios, new unit vectors per trial; noise sd 0.01 to 0.08",
     origin: Origin::File { name: "raw_stock_contexts", read },

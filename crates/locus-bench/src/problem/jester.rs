@@ -1,5 +1,9 @@
 //! Jester: having read a user's opinion of 32 jokes, choose which of 8 others to tell. The reward is the user's rating, from −10
 //! to 10; every trial draws which jokes these are.
+//!
+//! `jester-described` is the same with features of jokes: see [`described`].
+
+mod described;
 
 use std::sync::Arc;
 
@@ -12,23 +16,39 @@ use crate::data::DataFile;
 use crate::data::npy::read_npy;
 use crate::error::ErrorKind;
 
+pub(super) use described::INFO as DESCRIBED_INFO;
+
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "jester",
     shape: Shape::new(32, 8),
+    n_candidates: 0,
     rows: Some(19_181),
     rewards: "the user's rating of the joke, -10 to 10",
     origin: Origin::File { name: "jester_data_40jokes_19181users.npy", read },
 };
 
-const N_JOKES: usize = INFO.shape.n_features + INFO.shape.n_actions;
+const N_JOKES: usize = 40;
 
-struct Jester {
+struct Jester(Ratings);
+
+struct Ratings {
     n_users: usize,
     /// [users, jokes]
-    ratings: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl Ratings {
+    /// What a user thinks of every joke.
+    fn of_user(&self, user: usize) -> &[f64] {
+        &self.values[user * N_JOKES..][..N_JOKES]
+    }
 }
 
 fn read(file: &mut DataFile) -> Result<FromFile, Error> {
+    Ok(FromFile { problem: Arc::new(Jester(read_ratings(file)?)), notes: Vec::new() })
+}
+
+fn read_ratings(file: &mut DataFile) -> Result<Ratings, Error> {
     let label = file.label();
     let array = read_npy(file, &label)?;
     let invalid = |problem| Error::from(ErrorKind::InvalidFile { file: label, problem });
@@ -39,14 +59,14 @@ fn read(file: &mut DataFile) -> Result<FromFile, Error> {
             return Err(invalid(problem));
         }
     };
-    let ratings = array.into_f64();
+    let values = array.into_f64();
     // Contexts are f32, so a rating has to be finite as such.
-    if let Some(index) = ratings.iter().position(|&rating| !(rating as f32).is_finite()) {
+    if let Some(index) = values.iter().position(|&rating| !(rating as f32).is_finite()) {
         let (user, joke) = (index / N_JOKES, index % N_JOKES);
-        let problem = format!("rating [{user}, {joke}] is {}, expected a finite number", ratings[index]);
+        let problem = format!("rating [{user}, {joke}] is {}, expected a finite number", values[index]);
         return Err(invalid(problem));
     }
-    Ok(FromFile { problem: Arc::new(Jester { n_users, ratings }), notes: Vec::new() })
+    Ok(Ratings { n_users, values })
 }
 
 impl Problem for Jester {
@@ -59,7 +79,7 @@ impl Problem for Jester {
     }
 
     fn max_steps(&self) -> Option<usize> {
-        Some(self.n_users)
+        Some(self.0.n_users)
     }
 
     fn sequence(&self, steps: usize, seed: Seed) -> Result<Sequence, Error> {
@@ -70,8 +90,8 @@ impl Problem for Jester {
         let (known, told) = jokes.split_at(INFO.shape.n_features);
         let mut context = vec![0.0; known.len()];
         let mut rewards = vec![0.0; told.len()];
-        for user in seed.stream("rows", 0).choose_distinct(self.n_users, steps) {
-            let ratings = &self.ratings[user * N_JOKES..][..N_JOKES];
+        for user in seed.stream("rows", 0).choose_distinct(self.0.n_users, steps) {
+            let ratings = self.0.of_user(user);
             context.iter_mut().zip(known).for_each(|(x, &joke)| *x = ratings[joke] as f32);
             rewards.iter_mut().zip(told).for_each(|(reward, &joke)| *reward = ratings[joke]);
             let best = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -15,6 +15,7 @@ use crate::Error;
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "linear",
     shape: Shape::new(10, 8),
+    n_candidates: 0,
     rows: None,
     rewards: "linear in a Gaussian context, a new unit vector per arm and trial; noise sd 0.01 to 0.08",
     origin: Origin::Generated(|| {
@@ -25,6 +26,7 @@ pub(super) const INFO: ProblemInfo = ProblemInfo {
 pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
     id: "sparse-linear",
     shape: Shape::new(10, 7),
+    n_candidates: 0,
     rows: None,
     rewards: "as linear, with 3 nonzero coefficients per arm; noise sd 0.01 to 0.07",
     origin: Origin::Generated(|| {
@@ -35,6 +37,7 @@ pub(super) const SPARSE_INFO: ProblemInfo = ProblemInfo {
 pub(super) const FOLDED_INFO: ProblemInfo = ProblemInfo {
     id: "folded",
     shape: Shape::new(5, 4),
+    n_candidates: 0,
     rows: None,
     rewards: "absolute value of a linear function, otherwise as linear; noise sd 0.01 to 0.04",
     origin: Origin::Generated(|| {
@@ -45,6 +48,7 @@ pub(super) const FOLDED_INFO: ProblemInfo = ProblemInfo {
 pub(super) const DRIFT_INFO: ProblemInfo = ProblemInfo {
     id: "drift",
     shape: INFO.shape,
+    n_candidates: 0,
     rows: None,
     rewards: "as linear; at half of the steps every arm gets the coefficients of the next one",
     origin: Origin::Generated(|| {

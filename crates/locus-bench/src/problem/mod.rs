@@ -11,6 +11,7 @@ mod registry;
 mod sequence;
 
 mod adult;
+mod bilinear;
 mod census;
 mod classification;
 mod covertype;

@@ -18,6 +18,7 @@ use crate::error::ErrorKind;
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "mushroom",
     shape: Shape::new(117, 2),
+    n_candidates: 0,
     rows: Some(8124),
     rewards: "not eat: 0; eat edible: 5; eat poisonous: 5 or -35, each with probability 1/2",
     origin: Origin::File { name: "mushroom.data", read },

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use locus::{Shape, did_you_mean};
 
-use super::{Problem, Schema, adult, census, covertype, financial, jester, linear, mushroom, statlog, wheel};
+use super::{
+    Problem, Schema, adult, bilinear, census, covertype, financial, jester, linear, mushroom, statlog, wheel,
+};
 use crate::Error;
 use crate::data::{DataFile, Fingerprint, catalog};
 use crate::error::ErrorKind;
@@ -19,6 +21,8 @@ pub struct ProblemInfo {
     pub id: &'static str,
     /// Width of the contexts and number of actions, with the benchmark's own file.
     pub shape: Shape,
+    /// How many candidates a round has if actions have features, otherwise 0.
+    pub n_candidates: usize,
     /// Rows that a trial can draw from; `None` if rounds are generated.
     pub rows: Option<usize>,
     /// What the rewards are, in one line.
@@ -40,6 +44,11 @@ pub(super) struct FromFile {
 }
 
 impl ProblemInfo {
+    /// How many actions a round offers.
+    pub fn n_choices(&self) -> usize {
+        self.shape.n_actions.max(self.n_candidates)
+    }
+
     /// The file that the problem needs, if any, by its uncompressed name.
     pub fn file(&self) -> Option<&'static str> {
         match self.origin {
@@ -50,7 +59,7 @@ impl ProblemInfo {
 }
 
 /// All built-in problems, those of the paper first and in its order.
-pub static INFOS: [ProblemInfo; 13] = [
+pub static INFOS: [ProblemInfo; 15] = [
     mushroom::INFO,
     financial::INFO,
     statlog::INFO,
@@ -64,6 +73,8 @@ pub static INFOS: [ProblemInfo; 13] = [
     linear::SPARSE_INFO,
     linear::FOLDED_INFO,
     linear::DRIFT_INFO,
+    bilinear::INFO,
+    jester::DESCRIBED_INFO,
 ];
 
 /// The built-in problem of this name.

@@ -11,6 +11,7 @@ use crate::data::table::{Header, Kind, Missing, Separator, TableReader};
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "statlog",
     shape: Shape::new(9, 7),
+    n_candidates: 0,
     rows: Some(43_500),
     rewards: "1 for the class of the row, else 0",
     origin: Origin::File { name: "shuttle.trn", read },

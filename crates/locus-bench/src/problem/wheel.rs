@@ -14,6 +14,7 @@ use crate::Error;
 pub(super) const INFO: ProblemInfo = ProblemInfo {
     id: "wheel",
     shape: Shape::new(2, 5),
+    n_candidates: 0,
     rows: None,
     rewards: "arms 0 to 3 about 1, arm 4 about 1.2; outside radius 0.95 the arm of the quadrant about 50",
     origin: Origin::Generated(|| Arc::new(Wheel)),

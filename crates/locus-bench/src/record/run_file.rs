@@ -51,8 +51,11 @@ pub struct ProblemRecord {
     pub name: String,
     /// C, the width of the contexts.
     pub n_features: usize,
-    /// A, the number of actions.
+    /// A, the number of actions, or of a round's candidates if actions have features.
     pub n_actions: usize,
+    /// F, the number of features of an action; not written if actions are only numbered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n_action_features: usize,
     /// The files that it was read from.
     pub files: Vec<FileRecord>,
     /// SHA-256 of all contexts and rewards of trial 0, in hexadecimal.
@@ -60,6 +63,10 @@ pub struct ProblemRecord {
     /// How the user's own table was read; missing in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<SchemaRecord>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A data file.
@@ -278,7 +285,10 @@ impl ProblemRecord {
     }
 
     fn shape(&self) -> String {
-        format!("{} × {}", self.n_features, self.n_actions)
+        match self.n_action_features {
+            0 => format!("{} × {}", self.n_features, self.n_actions),
+            n => format!("{} × {} of {n} features", self.n_features, self.n_actions),
+        }
     }
 }
 
@@ -300,7 +310,8 @@ pub(crate) fn sequence_checksum(sequence: &Sequence) -> String {
     let mut hasher = Sha256::new();
     for t in 0..sequence.len() {
         let round = sequence.round(t);
-        let contexts = round.context.iter().flat_map(|feature| feature.to_le_bytes());
+        let features = round.context.iter().chain(round.candidates.unwrap_or_default());
+        let contexts = features.flat_map(|feature| feature.to_le_bytes());
         let rewards =
             round.rewards.iter().chain([&round.best_reward]).flat_map(|reward| reward.to_le_bytes());
         hasher.update(contexts.chain(rewards).collect::<Vec<u8>>());
@@ -327,6 +338,7 @@ mod tests {
                 name: name.to_owned(),
                 n_features: 2,
                 n_actions: 3,
+                n_action_features: 0,
                 files: vec![FileRecord { name: format!("{name}.csv"), sha256: sha256.to_owned() }],
                 first_trial_sha256: "00".to_owned(),
                 schema: None,

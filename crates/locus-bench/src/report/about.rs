@@ -57,12 +57,16 @@ pub(super) fn problems(names: &[String], folders: &[RunFolder]) -> Vec<About> {
         let record = runs.flat_map(|run| &run.problems).find(|record| record.name == *name);
         let info = problem::info(name).ok().filter(|info| record.is_none_or(|record| is_of(record, info)));
         let shape = match (record, info) {
-            (Some(record), _) => Some((record.n_features, record.n_actions)),
-            (None, Some(info)) => Some((info.shape.n_features, info.shape.n_actions)),
+            (Some(record), _) => Some((record.n_features, record.n_actions, record.n_action_features)),
+            (None, Some(info)) => {
+                Some((info.shape.n_features, info.n_choices(), info.shape.n_action_features))
+            }
             (None, None) => None,
         };
-        let shape =
-            shape.map(|(features, actions)| format!("{features} features and {actions} actions per round."));
+        let shape = shape.map(|(features, actions, of_action)| match of_action {
+            0 => format!("{features} features and {actions} actions per round."),
+            n => format!("{features} features and {actions} candidates with {n} features each per round."),
+        });
         let rewards = info.map(|info| format!("Reward: {}.", info.rewards.replace(" -", " −")));
         let parts: Vec<String> = shape.into_iter().chain(rewards).collect();
         About {

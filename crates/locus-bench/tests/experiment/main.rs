@@ -3,6 +3,7 @@
 
 mod added;
 mod chance;
+mod described;
 mod external;
 mod failures;
 mod fakes;

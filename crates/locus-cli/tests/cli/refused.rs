@@ -41,7 +41,7 @@ fn settings_that_make_no_sense() {
         &["--policies", "lin-full-post[lambda=1]"],
         &[
             "`lin-full-post` has no setting `lambda`",
-            "prior_precision, prior_shape, prior_rate, initial_pulls",
+            "prior_precision, prior_shape, prior_rate",
         ],
     );
     refused(

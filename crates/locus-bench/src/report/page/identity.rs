@@ -140,7 +140,10 @@ fn data(run: &RunFile) -> String {
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"left\">{files}</td><td class=\"left\"><code>{}</code></td></tr>\n",
             escaped(&problem.name),
             problem.n_features,
-            problem.n_actions,
+            match problem.n_action_features {
+                0 => problem.n_actions.to_string(),
+                n => format!("{} of {n} features", problem.n_actions),
+            },
             escaped(&problem.first_trial_sha256)
         ));
     }

@@ -220,7 +220,7 @@ fn files_are_selected_by_name_or_problem_each_once() {
     assert!(error.is_not_found() && error.to_string().contains("`wheel`"), "{error}");
     assert!(
         error.to_string().ends_with(
-            "there are files for mushroom, financial, statlog, jester, covertype, adult, census, census-10k"
+            "there are files for mushroom, financial, statlog, jester, jester-described, covertype, adult, census, census-10k"
         ),
         "{error}"
     );
