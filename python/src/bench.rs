@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use locus::{PolicySpec, PolicyText, Registry, Seed, Shape};
 use locus_bench::experiment::{
-    Experiment, ExternalTrial, Plan, PlayExternal, Progress, RunOutcome, Standing,
+    Experiment, ExternalTrial, Part, Plan, PlayExternal, Progress, RunOutcome, Standing,
 };
 use locus_bench::problem::{Loaded, Sequence};
 use locus_bench::record::{Selection, TrialRow, read_readable_trials};
@@ -139,6 +139,7 @@ fn experiment(py: Python<'_>, asked: &Asked) -> PyResult<Experiment> {
         seed: Seed::new(asked.seed),
         propensities: asked.propensities,
         jobs: asked.jobs,
+        part: Part::All,
         out: asked.out.clone(),
     })
 }

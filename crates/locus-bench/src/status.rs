@@ -13,7 +13,7 @@ use crate::Error;
 use crate::error::ErrorKind;
 use crate::experiment::{Standing, UNIFORM};
 use crate::record::{
-    RunFile, Session, TRIALS_FILE, TrialRow, Worker, read_readable_trials, read_run, worker,
+    PartRecord, RunFile, Session, TRIALS_FILE, TrialRow, Worker, read_readable_trials, read_run, worker,
 };
 use crate::suite::{CENSUS, CENSUS_PART, Suite};
 
@@ -95,7 +95,7 @@ fn asked_for(run: &RunFile) -> Standing {
     let asked = |policy: usize, problem: usize| {
         let (policy, problem) = (&run.policies[policy].policy, &run.problems[problem].name);
         let asking = sessions.iter().filter(|session| session.names(policy, problem));
-        asking.map(|session| session.trials.clone()).collect()
+        asking.flat_map(|session| session.numbers(policy, problem)).collect()
     };
     let jobs = run.sessions.last().map_or(1, |session| session.jobs);
     Standing::new(policies, problems, run.steps, jobs, asked)
@@ -107,6 +107,7 @@ struct Asked {
     problems: Option<Vec<String>>,
     /// Their numbers.
     trials: Range<usize>,
+    part: Option<PartRecord>,
 }
 
 impl Asked {
@@ -115,7 +116,12 @@ impl Asked {
         let trials = session.first_trial..session.first_trial.saturating_add(session.trials);
         if !session.policies.is_empty() {
             let (policies, problems) = (session.policies.clone(), session.problems.clone());
-            return Self { policies: Some(policies), problems: Some(problems), trials };
+            return Self {
+                policies: Some(policies),
+                problems: Some(problems),
+                trials,
+                part: session.part.clone(),
+            };
         }
         let registry = Registry::standard();
         let suite = Suite::load(&session.suite, &registry).ok();
@@ -132,7 +138,26 @@ impl Asked {
                 suite.filter(|suite| suite.csv.is_empty() && suite.npz.is_empty()).map(|suite| suite.problems)
             }
         };
-        Self { policies, problems, trials }
+        Self { policies, problems, trials, part: None }
+    }
+
+    /// The requested trials of a policy on a problem that it names.
+    fn numbers(&self, policy: &str, problem: &str) -> Vec<Range<usize>> {
+        let place = |names: &Option<Vec<String>>, name: &str| {
+            let names = names.as_ref()?;
+            Some((names.iter().position(|other| other == name)?, names.len()))
+        };
+        match (&self.part, place(&self.policies, policy), place(&self.problems, problem)) {
+            (Some(part), Some((policy_place, n_policies)), Some((problem_place, n_problems))) => {
+                let kind = problem_place * n_policies + policy_place;
+                part.numbers(
+                    (policy, problem),
+                    (kind, n_problems.saturating_mul(n_policies)),
+                    self.trials.clone(),
+                )
+            }
+            _ => vec![self.trials.clone()],
+        }
     }
 
     fn names(&self, policy: &str, problem: &str) -> bool {
@@ -193,6 +218,7 @@ mod tests {
             problems: Vec::new(),
             trials,
             first_trial: 0,
+            part: None,
             jobs: 3,
             machine: Machine::here(),
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use locus_bench::experiment::Shard;
 use locus_bench::problem::{CsvOptions, MissingValues, parse_delimiter};
 use locus_bench::summary::{Format, Metric};
 
@@ -44,7 +45,9 @@ Examples:
   locus bench
   locus bench --suite paper --data DIR --dry-run
   locus bench --problems wheel,linear --policies lin-full-post,lu-gauss --trials 10
-  locus bench --csv mine.csv --label outcome";
+  locus bench --csv mine.csv --label outcome
+  locus bench --suite paper --data DIR --shard 3/64
+  locus bench --only wheel lu-gauss 7 --only wheel uniform 7";
 
 const TABLE_EXAMPLES: &str = "\
 Examples:
@@ -170,6 +173,14 @@ pub(crate) struct BenchArgs {
     /// The run's folder [default: in runs/, named after the suite, or after the problems that replace its own]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Run only shard i of n, from 1: every n-th trial of the list of all trials, so that n machines share a run. The cut depends
+    /// only on problems, policies and trials; the rows are those of one machine [default folder: that of the run, named after
+    /// the shard]
+    #[arg(long, value_name = "I/N", conflicts_with = "only")]
+    pub(crate) shard: Option<Shard>,
+    /// Run only trial N of a policy on a problem, of those that the other arguments describe; can be repeated
+    #[arg(long, num_args = 3, value_names = ["PROBLEM", "POLICY", "N"])]
+    pub(crate) only: Vec<String>,
     /// Print what would run and an estimate of its duration, without running it
     #[arg(long)]
     pub(crate) dry_run: bool,

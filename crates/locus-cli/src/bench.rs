@@ -7,13 +7,14 @@ use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, bail, ensure};
 use locus::{PolicySpec, PolicyText, Registry, Seed};
-use locus_bench::experiment::{Estimate, Experiment, Plan, RunOutcome};
+use locus_bench::experiment::{Estimate, Experiment, Part, Plan, RunOutcome};
 use locus_bench::paper;
 use locus_bench::problem::{self, CsvOptions, Loaded};
 use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
+use locus_bench::trial::TrialId;
 
 use crate::args::{BenchArgs, ColumnArgs, DEFAULT_SUITE, SelectionArgs};
 use crate::inspect::{Detail, describe_schema};
@@ -28,13 +29,13 @@ pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -
     let (experiment, steps_note) = experiment(args, command, registry)?;
     if args.dry_run {
         let estimate = experiment.estimate()?;
-        let mut text = headline(&estimate.plan, experiment.trials, experiment.steps, &steps_note);
+        let mut text = headline(&estimate.plan, &Described::from(&experiment), &steps_note);
         text.push_str(&describe(&estimate, experiment.jobs));
         print(&text)?;
         return Ok(0);
     }
-    let (trials, steps) = (experiment.trials, experiment.steps);
-    let watcher = Watcher::with_headline(move |plan| headline(plan, trials, steps, &steps_note));
+    let described = Described::from(&experiment);
+    let watcher = Watcher::with_headline(move |plan| headline(plan, &described, &steps_note));
     let watcher = Arc::new(watcher);
     let stop = stop_on_ctrl_c(Arc::clone(&watcher), STOPPING)?;
     let outcome = experiment.run(&*watcher, &stop);
@@ -141,7 +142,8 @@ fn experiment(
         tell(&format!("note: {note}"));
     }
     let problems = load(&suite, folder)?;
-    let out = args.out.clone().unwrap_or_else(|| default_out(&suite, args, &problems));
+    let part = part(args, registry)?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&suite, args, &part, &problems));
     // Own files come after the problems by name.
     let own = &problems[suite.problems.len()..];
     let (steps, steps_note) = match args.steps {
@@ -160,6 +162,7 @@ fn experiment(
         propensities: args.propensities.unwrap_or(suite.propensities),
         jobs: args.jobs.unwrap_or_else(default_jobs),
         suite: suite.name,
+        part,
         out,
     };
     Ok((experiment, steps_note))
@@ -187,16 +190,51 @@ fn default_steps(args: &BenchArgs, suite: &Suite, own: &[Loaded]) -> (usize, Opt
     }
 }
 
+/// The requested part of the trials that the arguments describe.
+fn part(args: &BenchArgs, registry: &Registry) -> Result<Part> {
+    if let Some(shard) = args.shard {
+        return Ok(Part::Shard(shard));
+    }
+    let mut ids = Vec::new();
+    for named in args.only.chunks_exact(3) {
+        let (problem, policy) = (named[0].clone(), registry.parse(&named[1])?.to_string());
+        let trial = named[2].parse().ok().with_context(|| {
+            format!("--only {} {} {}: expected the number of a trial", named[0], named[1], named[2])
+        })?;
+        ids.push(TrialId { problem, policy, trial });
+    }
+    Ok(if ids.is_empty() { Part::All } else { Part::Only(ids) })
+}
+
+/// The numbers of an experiment that its first line tells.
+struct Described {
+    part: Part,
+    trials: usize,
+    steps: usize,
+}
+
+impl From<&Experiment> for Described {
+    fn from(experiment: &Experiment) -> Self {
+        Self { part: experiment.part.clone(), trials: experiment.trials, steps: experiment.steps }
+    }
+}
+
 /// What is run, in one line, or two if the number of steps needs an explanation.
-fn headline(plan: &Plan, trials: usize, steps: usize, steps_note: &Option<String>) -> String {
+fn headline(plan: &Plan, described: &Described, steps_note: &Option<String>) -> String {
+    let Described { part, trials, steps } = described;
     let (problems, policies) = (plan.standing.problems().len(), plan.standing.policies().len());
-    let (n_trials, n_policies) = (plan.done + plan.missing.len(), count_of(policies, "policy", "policies"));
+    let n_trials = plan.done + plan.missing.len();
+    let n_described = problems * policies * trials;
+    let n_trials = match part {
+        Part::All => count(n_trials, "trial"),
+        part => format!("{part}: {n_trials} of {}", count(n_described, "trial")),
+    };
     let mut text = format!(
-        "{} of {}: {} × {n_policies} × {} each\n",
-        count(n_trials, "trial"),
-        count(steps, "step"),
+        "{n_trials} of {}: {} × {} × {} each\n",
+        count(*steps, "step"),
         count(problems, "problem"),
-        count(trials, "trial"),
+        count_of(policies, "policy", "policies"),
+        count(*trials, "trial"),
     );
     text.extend(steps_note.iter().map(|note| format!("{note}\n")));
     text
@@ -234,8 +272,8 @@ pub(crate) fn each_once(names: &[String]) -> Vec<String> {
 }
 
 /// A folder is named after what is run, so that its tables compare related trials. It has one seed and number of steps, so others
-/// get another folder, as do propensities if they differ from the suite.
-fn default_out(suite: &Suite, args: &BenchArgs, problems: &[Loaded]) -> PathBuf {
+/// get another folder, as do propensities if they differ from the suite, and every part, since machines may share a disk.
+fn default_out(suite: &Suite, args: &BenchArgs, part: &Part, problems: &[Loaded]) -> PathBuf {
     let Suite { name: suite, propensities, .. } = suite;
     let is_built_in = |name: &str| BUILT_IN.iter().any(|(built_in, _)| *built_in == name);
     let mut parts = Vec::new();
@@ -261,6 +299,15 @@ fn default_out(suite: &Suite, args: &BenchArgs, problems: &[Loaded]) -> PathBuf 
     match args.propensities {
         Some(true) if !propensities => name.push_str("-propensities"),
         Some(false) if *propensities => name.push_str("-no-propensities"),
+        _ => {}
+    }
+    match part {
+        Part::Shard(shard) => name.push_str(&format!("-shard-{}-of-{}", shard.number, shard.of)),
+        Part::Only(ids) => {
+            let word = |id: &TrialId| format!("{}-{}-{}", id.problem, id.policy, id.trial);
+            let words = ids.iter().map(word).collect::<Vec<_>>().join("+");
+            name.push_str(&format!("-only-{}", safe_name(&words)));
+        }
         _ => {}
     }
     Path::new("runs").join(name)

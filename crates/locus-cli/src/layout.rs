@@ -61,7 +61,10 @@ pub(crate) fn list(standing: &Standing, width: usize) -> Option<Vec<String>> {
     let bar_width = width.checked_sub(without_bar)?.saturating_sub(2).min(WIDEST_BAR);
     let mut lines = Vec::new();
     for (problem, title) in standing.problems().iter().enumerate() {
-        lines.push(truncated(title, width));
+        // A shard may have no trial of a problem.
+        if rows.iter().any(|row| row.0 == problem) {
+            lines.push(truncated(title, width));
+        }
         for (_, name, kind, [trials, mean, outlook]) in rows.iter().filter(|row| row.0 == problem) {
             let mut line = format!("  {}", left_aligned(name, name_width));
             if bar_width >= NARROWEST_BAR {

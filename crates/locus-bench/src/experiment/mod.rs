@@ -6,6 +6,7 @@
 
 mod estimate;
 mod pace;
+mod part;
 mod plan;
 mod progress;
 mod queue;
@@ -26,6 +27,7 @@ use crate::problem::{Loaded, Sequence};
 use crate::trial::{Stop, TrialId, TrialResult, run_trial, run_trial_with_propensities};
 
 pub use estimate::Estimate;
+pub use part::{Part, Shard};
 pub use plan::{Plan, Warning};
 pub use progress::Progress;
 pub use run::RunOutcome;
@@ -64,6 +66,8 @@ pub struct Experiment {
     pub propensities: bool,
     /// How many threads run trials. Must be at least 1.
     pub jobs: usize,
+    /// Which of these trials to run.
+    pub part: Part,
     /// The folder that everything is written to.
     pub out: PathBuf,
 }
@@ -166,6 +170,7 @@ impl Experiment {
                 "{what} is {first}, expected at most {MAX_TRIAL}; choose another --first-trial"
             ));
         }
+        self.check_part(n_trials)?;
         let mut names = HashSet::new();
         for Loaded { problem, .. } in &self.problems {
             let name = problem.name();

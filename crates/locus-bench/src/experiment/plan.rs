@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::ops::Range;
 
 use locus::PolicySpec;
 
@@ -190,22 +191,41 @@ impl Experiment {
         let names = policies.iter().map(ToString::to_string).collect();
         let problem = |loaded: &Loaded| (loaded.problem.name().to_owned(), loaded.problem.shape().n_features);
         let problems = self.problems.iter().map(problem).collect();
-        Standing::new(names, problems, self.steps, self.jobs, |_, _| vec![self.trial_numbers()])
+        let asked = self.asked_of_all(policies);
+        Standing::new(names, problems, self.steps, self.jobs, |policy, problem| {
+            asked[problem][policy].clone()
+        })
     }
 
-    /// All trials, trial by trial.
+    /// The numbers of the requested trials, by place of problem and policy.
+    fn asked_of_all(&self, policies: &[PolicySpec]) -> Vec<Vec<Vec<Range<usize>>>> {
+        let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
+        let of_problem =
+            |problem| (0..names.len()).map(|policy| self.asked(&names, policy, problem)).collect();
+        (0..self.problems.len()).map(of_problem).collect()
+    }
+
+    /// The requested trials, trial by trial.
     fn all_jobs(&self, policies: &[PolicySpec]) -> Vec<Job> {
-        let mut jobs = Vec::new();
-        for trial in self.trial_numbers() {
-            for (problem_idx, Loaded { problem, .. }) in self.problems.iter().enumerate() {
-                for (policy_idx, policy) in policies.iter().enumerate() {
-                    let id =
-                        TrialId { problem: problem.name().to_owned(), policy: policy.to_string(), trial };
-                    jobs.push(Job { id, problem: problem_idx, policy: policy_idx });
-                }
+        let names: Vec<String> = policies.iter().map(ToString::to_string).collect();
+        let mut places: Vec<(usize, usize, usize)> = Vec::new();
+        for (problem, of_problem) in self.asked_of_all(policies).into_iter().enumerate() {
+            for (policy, numbers) in of_problem.into_iter().enumerate() {
+                places.extend(numbers.into_iter().flatten().map(|trial| (trial, problem, policy)));
             }
         }
-        jobs
+        places.sort_unstable();
+        // A trial may be named twice.
+        places.dedup();
+        let job = |(trial, problem, policy): (usize, usize, usize)| {
+            let problem_name = self.problems[problem].problem.name().to_owned();
+            Job {
+                id: TrialId { problem: problem_name, policy: names[policy].clone(), trial },
+                problem,
+                policy,
+            }
+        };
+        places.into_iter().map(job).collect()
     }
 
     /// The experiment as `run.json` knows it. Makes the first sequence of every problem, for its checksum.
@@ -238,6 +258,7 @@ impl Experiment {
             problems: run.problems.iter().map(|record| record.name.clone()).collect(),
             trials: self.trials,
             first_trial: self.first_trial,
+            part: self.part.record(),
             jobs: self.jobs,
             machine: Machine::here(),
         }];

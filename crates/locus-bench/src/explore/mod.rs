@@ -39,7 +39,7 @@ use locus::{Choose, Policy, PolicySpec, Registry, Seed};
 
 use crate::Error;
 use crate::error::ErrorKind;
-use crate::experiment::{Experiment, Halt, Plan, Progress, Standing, Watch, without_panic};
+use crate::experiment::{Experiment, Halt, Part, Plan, Progress, Standing, Watch, without_panic};
 use crate::problem::{Loaded, Problem, Sequence};
 use crate::record::{Folder, Measured, TrialRow, VERSION};
 use crate::report::EXPLORE_FOLDER;
@@ -198,6 +198,7 @@ impl Exploration {
             seed: self.seed,
             propensities: false,
             jobs: self.jobs,
+            part: Part::All,
             out: self.out.clone(),
         }
     }

@@ -27,7 +27,9 @@ mod worker;
 
 pub use curves::{CurvePaths, curve_paths, safe_name};
 pub(crate) use folder::{Folder, create_folder, replace_file};
-pub use run_file::{FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, Session, read_run};
+pub use run_file::{
+    FileRecord, KindRecord, Machine, PartRecord, PolicyRecord, ProblemRecord, RunFile, Session, read_run,
+};
 pub(crate) use run_file::{parse_format, sequence_checksum};
 pub use schema::{ColumnRecord, SchemaRecord};
 pub use selection::Selection;

@@ -107,10 +107,35 @@ pub struct Session {
     /// The number of the first of them; earlier versions always began at 0.
     #[serde(default)]
     pub first_trial: usize,
+    /// The requested part of them; not written if all were requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartRecord>,
     /// How many threads ran them.
     pub jobs: usize,
     /// Where.
     pub machine: Machine,
+}
+
+/// A part of the trials that a session describes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// Which of how many shards, e.g. `3/64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+    /// Its trials, where the arguments of the command do not tell them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<KindRecord>,
+}
+
+/// Trials of a policy on a problem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindRecord {
+    /// The problem.
+    pub problem: String,
+    /// The policy, in canonical form.
+    pub policy: String,
+    /// Ranges of numbers, each from its first trial to before its end.
+    pub numbers: Vec<[usize; 2]>,
 }
 
 /// The machine on which the seconds in `trials.csv` were measured.
@@ -124,6 +149,11 @@ pub struct Machine {
     pub cpus: usize,
     /// The processor's name, if the system reports it.
     pub cpu_model: Option<String>,
+    /// The instruction set that loops over networks use, e.g. `avx2+fma`; unknown for earlier versions.
+    ///
+    /// The last bits of their numbers depend on it, so trials are equal to the bit only on machines where it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
 }
 
 impl Machine {
@@ -139,8 +169,28 @@ impl Machine {
             arch: std::env::consts::ARCH.to_owned(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             cpu_model,
+            instructions: instructions().map(str::to_owned),
         }
     }
+}
+
+/// The instruction set that the library's loops choose at run time; `None` where they have no choice.
+fn instructions() -> Option<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+
+        let is_512 =
+            has!("avx512f") && has!("avx512bw") && has!("avx512cd") && has!("avx512dq") && has!("avx512vl");
+        let name = match (is_512, has!("avx2") && has!("fma")) {
+            (true, _) => "avx512",
+            (false, true) => "avx2+fma",
+            (false, false) => "sse2",
+        };
+        Some(name)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
 }
 
 impl PolicyRecord {
@@ -482,6 +532,7 @@ mod tests {
             problems,
             trials: 1,
             first_trial: 0,
+            part: None,
             jobs: 2,
             machine,
         }];

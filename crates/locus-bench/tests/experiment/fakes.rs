@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use locus::{Choice, Choose, FitReport, Outcome, Policy, PolicySpec, Registry, Request, Seed, Shape};
-use locus_bench::experiment::{BuildPolicy, RunOutcome};
+use locus_bench::experiment::{BuildPolicy, Part, RunOutcome};
 use locus_bench::problem::{FileUsed, Loaded, Problem, Sequence};
 use locus_bench::record::{TrialRow, read_trials};
 use locus_bench::{Error, Experiment};
@@ -181,6 +181,7 @@ pub(crate) fn experiment(out: &Path) -> Experiment {
         seed: Seed::new(5),
         propensities: false,
         jobs: 2,
+        part: Part::All,
         out: out.to_owned(),
     }
 }

@@ -9,4 +9,5 @@ mod failures;
 mod fakes;
 mod propensities;
 mod resume;
+mod shards;
 mod threads;

@@ -136,6 +136,8 @@ fn help_is_something_to_work_from() {
         "--seed",
         "--jobs",
         "--out",
+        "--shard",
+        "--only",
         "--dry-run",
         "--data",
         "--help",

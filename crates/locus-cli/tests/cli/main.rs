@@ -29,5 +29,6 @@ mod propensities;
 mod refused;
 mod refused_data;
 mod report;
+mod shards;
 mod status;
 mod table;

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::scrolling;
-use crate::record::{RunFile, Session, TrialRow};
+use crate::record::{PartRecord, RunFile, Session, TrialRow};
 use crate::report::Section;
 use crate::report::collect::RunFolder;
 use crate::report::svg::escaped;
@@ -87,12 +87,15 @@ fn session_html(session: &Session) -> String {
     let machine = &session.machine;
     let processor =
         machine.cpu_model.as_ref().map(|model| format!(", {}", escaped(model))).unwrap_or_default();
+    let instructions =
+        machine.instructions.as_ref().map(|name| format!(" with {}", escaped(name))).unwrap_or_default();
     format!(
-        "<code class=\"command\">{}</code><br>suite {}, {} trials{}, {} jobs, Locus {}; {} {}, {} threads{processor}",
+        "<code class=\"command\">{}</code><br>suite {}, {} trials{}{}, {} jobs, Locus {}; {} {}{instructions}, {} threads{processor}",
         escaped(&command(&session.command)),
         escaped(&session.suite),
         session.trials,
         numbers(session),
+        part(session),
         session.jobs,
         escaped(&session.version),
         escaped(&machine.os),
@@ -106,6 +109,15 @@ fn numbers(session: &Session) -> String {
     match session.first_trial {
         0 => String::new(),
         first => format!(" (numbers {first} to {})", first.saturating_add(session.trials) - 1),
+    }
+}
+
+/// Which part of the trials was asked for, where it was not all of them.
+fn part(session: &Session) -> String {
+    match &session.part {
+        None => String::new(),
+        Some(PartRecord { shard: Some(shard), .. }) => format!(", shard {}", escaped(shard)),
+        Some(_) => ", only some of them".to_owned(),
     }
 }
 
