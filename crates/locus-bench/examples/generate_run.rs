@@ -1,8 +1,11 @@
-//! Generates a run's folder of the paper's size with made-up results, to measure `locus report`.
+//! Generates a run's folder of the paper's size with made-up results, to measure `locus report`; or, as shards without curves, one
+//! as large as a run may be, to measure `locus merge`, `table`, `status` and `plan`.
 //!
 //! ```console
 //! $ cargo run --release -p locus-bandits-bench --example generate_run -- OUT [TRIALS]
 //! $ time cargo run --release -- report OUT
+//! $ cargo run --release -p locus-bandits-bench --example generate_run -- OUT 13888 SHARDS
+//! $ time cargo run --release -- merge OUT/all OUT/shard-*
 //! ```
 //!
 //! Nine policies, eight problems, 50 trials of 2000 steps; LU-SIVI and its ablation have 20, as in the experiment that we
@@ -24,7 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (out, trials) = match &words[..] {
         [out] => (Path::new(out), 50),
         [out, trials] => (Path::new(out), trials.parse()?),
-        _ => return Err("expected: generate_run OUT [TRIALS]".into()),
+        [out, trials, shards] => return write_shards(Path::new(out), trials.parse()?, shards.parse()?),
+        _ => return Err("expected: generate_run OUT [TRIALS [SHARDS]]".into()),
     };
     fs::create_dir_all(out.join("curves"))?;
     let mut csv = csv::Writer::from_path(out.join("trials.csv"))?;
@@ -39,7 +43,33 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     csv.flush()?;
-    fs::write(out.join("run.json"), run_json()?)?;
+    fs::write(out.join("run.json"), run_json(50, None)?)?;
+    Ok(())
+}
+
+/// The rows of shards of all policies with as many trials each, without curves.
+fn write_shards(out: &Path, trials: usize, shards: usize) -> Result<(), Box<dyn Error>> {
+    let mut files = Vec::new();
+    for shard in 1..=shards {
+        let folder = out.join(format!("shard-{shard}"));
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("run.json"), run_json(trials, Some(format!("{shard}/{shards}")))?)?;
+        let mut csv = csv::Writer::from_path(folder.join("trials.csv"))?;
+        csv.write_record(COLUMNS)?;
+        files.push(csv);
+    }
+    for (kind, (problem, policy)) in
+        PROBLEMS.iter().flat_map(|problem| POLICIES.map(|policy| (*problem, policy))).enumerate()
+    {
+        let paper = value(Metric::Cumulative, policy, problem).ok_or("a cell of the paper")?;
+        for trial in 0..trials {
+            let id = TrialId { problem: problem.to_owned(), policy: policy.to_owned(), trial };
+            let mut rng = id.policy_seed(Seed::new(0)).stream("generate", 0);
+            let end = (paper.mean + paper.plus_minus.unwrap_or(0.0) * rng.normal()).max(1.0);
+            files[(kind * trials + trial) % shards].write_record(row(&id, end * 10.0, end / 200.0))?;
+        }
+    }
+    files.iter_mut().try_for_each(csv::Writer::flush)?;
     Ok(())
 }
 
@@ -65,6 +95,10 @@ fn write_trial(out: &Path, id: &TrialId) -> Result<Vec<String>, Box<dyn Error>> 
     write_npy(fs::File::create(&paths.action)?, &actions)?;
     let cumulative: f64 = regrets.iter().sum();
     let simple = regrets[STEPS - 500..].iter().sum::<f64>() / 500.0;
+    Ok(row(id, cumulative, simple))
+}
+
+fn row(id: &TrialId, cumulative: f64, simple: f64) -> Vec<String> {
     let seconds = value(Metric::Runtime, id.policy.trim_end_matches("-ablation"), &id.problem)
         .map_or(1.0, |paper| paper.mean);
     let numbers = [cumulative, simple, seconds * 0.1, seconds * 0.9].map(|number| format!("{number:?}"));
@@ -72,10 +106,10 @@ fn write_trial(out: &Path, id: &TrialId) -> Result<Vec<String>, Box<dyn Error>> 
         vec![id.problem.clone(), id.policy.clone(), id.trial.to_string(), "0".to_owned(), STEPS.to_string()];
     row.extend(numbers);
     row.extend([format!("{seconds:?}"), "0".to_owned(), "0.1.0".to_owned(), String::new()]);
-    Ok(row)
+    row
 }
 
-fn run_json() -> Result<String, Box<dyn Error>> {
+fn run_json(trials: usize, shard: Option<String>) -> Result<String, Box<dyn Error>> {
     let policies: Vec<_> = POLICIES
         .iter()
         .map(|policy| {
@@ -94,9 +128,13 @@ fn run_json() -> Result<String, Box<dyn Error>> {
         .collect();
     let machine = serde_json::json!({ "os": "none", "arch": "none", "cpus": 1, "cpu_model": "made up" });
     let command = ["generate_run"];
-    let session = serde_json::json!({
-        "version": "0.1.0", "suite": "made up", "command": command, "trials": 50, "jobs": 1, "machine": machine
+    let mut session = serde_json::json!({
+        "version": "0.1.0", "suite": "made up", "command": command, "policies": POLICIES, "problems": PROBLEMS,
+        "trials": trials, "jobs": 1, "machine": machine
     });
+    if let Some(shard) = shard {
+        session["part"] = serde_json::json!({ "shard": shard });
+    }
     let run = serde_json::json!({
         "format": 1, "seed": 0, "steps": STEPS, "problems": problems, "policies": policies, "sessions": [session]
     });

@@ -82,6 +82,17 @@ impl Error {
         matches!(self.kind(), ErrorKind::Interrupted)
     }
 
+    /// An error about a folder's experiment as one about two folders.
+    pub(crate) fn between_folders(self, out: &Path, folder: &Path) -> Self {
+        match *self.kind {
+            ErrorKind::OtherExperiment { what, recorded, asked, .. } => {
+                let (out, folder) = (out.to_owned(), folder.to_owned());
+                ErrorKind::OtherFolder { out, folder, what, recorded, asked }.into()
+            }
+            kind => kind.into(),
+        }
+    }
+
     /// A trial failed that others depend on.
     pub fn is_trial_failed(&self) -> bool {
         matches!(self.kind(), ErrorKind::TrialFailed { .. })
@@ -403,6 +414,35 @@ pub(crate) enum ErrorKind {
         asked: String,
         /// How to continue in this folder.
         remedy: String,
+    },
+    /// Two folders hold trials of different experiments.
+    #[error(
+        "`{}` holds trials with {what} {recorded}, but `{}` with {asked}; only folders of the same seed, steps, propensities, \
+         data and settings can be merged; nothing was changed",
+        out.display(), folder.display()
+    )]
+    OtherFolder {
+        /// A folder.
+        out: PathBuf,
+        /// The folder that does not belong to it.
+        folder: PathBuf,
+        /// What differs.
+        what: String,
+        /// Its value in the first folder.
+        recorded: String,
+        /// Its value in the second one.
+        asked: String,
+    },
+    /// Folders have different results of the same trials.
+    #[error(
+        "the folders have different results of the same trials, {n_trials} in all; nothing was changed; merge only one of the \
+         folders of a trial, or delete the wrong lines from trials.csv:{listed}"
+    )]
+    Disputed {
+        /// How many.
+        n_trials: usize,
+        /// A line for each of them, with a line break before.
+        listed: String,
     },
     /// The folder holds another exploration.
     #[error(

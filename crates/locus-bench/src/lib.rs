@@ -13,6 +13,7 @@ pub mod record;
 pub mod suite;
 
 pub mod explore;
+pub mod merge;
 pub mod paper;
 pub mod report;
 pub mod status;

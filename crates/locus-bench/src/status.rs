@@ -65,7 +65,7 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
         Some(run) => asked_for(run),
         None => all_of(&rows),
     };
-    rows.iter().for_each(|row| standing.record(row));
+    standing.record_all(&rows);
     let n_unnamed = rows.iter().filter(|row| !standing.names(&row.id)).count();
     if n_unnamed > 0 {
         warnings
@@ -87,7 +87,7 @@ pub fn read_status(out: &Path) -> Result<Status, Error> {
 }
 
 /// The requested trials of all sessions of a folder, with none of them run yet.
-fn asked_for(run: &RunFile) -> Standing {
+pub(crate) fn asked_for(run: &RunFile) -> Standing {
     let policies: Vec<String> = run.policies.iter().map(|record| record.policy.clone()).collect();
     let problems: Vec<(String, usize)> =
         run.problems.iter().map(|record| (record.name.clone(), record.n_features)).collect();

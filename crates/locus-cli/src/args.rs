@@ -27,6 +27,7 @@ Examples:
   locus table runs/quick                      the results as a table
   locus report runs/quick                     the same as a page with figures
   locus status runs/paper                     the progress of a run
+  locus merge runs/all runs/paper-shard-*     shards of several machines as one
   locus explore mushroom --data DIR           posterior samples for a context
   locus policies lin-full-post                every setting with its range
   locus bench --problems wheel --policies 'lin-full-post[prior_precision=1]'
@@ -75,6 +76,14 @@ pub(crate) enum Command {
     /// only: the run is not disturbed.
     #[command(after_help = "Example: locus status runs/paper")]
     Status(StatusArgs),
+    /// Join the folders of several runs, such as shards, into one
+    ///
+    /// OUT may be new, or hold a run. The folders must have the same seed, steps, propensities, data and settings. A trial that several
+    /// folders have is kept once, from the first of them; if regrets or curves differ, nothing is merged, and the trials are listed.
+    /// A success replaces a failure. Says what is missing. Merging again changes nothing, so a merge that was killed can be repeated,
+    /// and folders of shards that still run can be merged again later.
+    #[command(after_help = "Example: locus merge runs/paper runs/paper-shard-*")]
+    Merge(MergeArgs),
     /// Show posterior samples of mean rewards for chosen contexts, and how they change as policies learn
     ///
     /// All policies play one trial, the same as `locus bench` runs for that seed, trial and number of steps. Every few
@@ -429,6 +438,16 @@ pub(crate) struct StatusArgs {
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: StatusFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// The folder that gets all trials
+    #[arg(value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// The runs' folders, which are only read
+    #[arg(required = true, value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

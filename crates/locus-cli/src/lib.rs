@@ -23,6 +23,7 @@ mod fetch;
 mod inspect;
 mod layout;
 mod listing;
+mod merge;
 mod output;
 mod progress;
 mod report;
@@ -69,6 +70,7 @@ pub fn run(words: Vec<OsString>, registry: &Registry) -> u8 {
         Command::Table(args) => table::run(&args, registry),
         Command::Report(args) => report::run(&args, registry),
         Command::Status(args) => status::run(&args),
+        Command::Merge(args) => merge::run(&args, registry),
         Command::Explore(args) => explore::run(&args, words, registry),
         Command::Inspect(args) => inspect::run(&args),
         Command::Problems => listing::problems(),

@@ -104,7 +104,7 @@ pub struct ExternalTrial<'a> {
 
 /// The maximum number of trials of one run, over all policies and problems. Their list is kept in memory, where this many take a
 /// few hundred megabytes.
-const MAX_TRIALS: usize = 1_000_000;
+pub(crate) const MAX_TRIALS: usize = 1_000_000;
 
 /// The highest number that the first trial may have.
 const MAX_TRIAL: usize = 1_000_000_000;

@@ -1,6 +1,6 @@
 //! Finished and missing trials.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -8,10 +8,9 @@ use locus::PolicySpec;
 
 use super::{Experiment, Standing};
 use crate::Error;
-use crate::error::ErrorKind;
 use crate::problem::Loaded;
 use crate::record::{
-    FileRecord, Machine, PolicyRecord, ProblemRecord, RUN_FILE, RunFile, SchemaRecord, Session, Trials,
+    FileRecord, Machine, PolicyRecord, ProblemRecord, RunFile, SchemaRecord, Session, TrialIndex, Trials,
     VERSION, read_all_trials, read_run, sequence_checksum,
 };
 use crate::trial::{TrialId, sequence_seed};
@@ -110,31 +109,25 @@ impl Experiment {
         let on_disk = read_all_trials(&self.out)?;
         let run = match read_run(&self.out)? {
             Some(old) => old.extended(asked, &self.out, &self.registry)?,
-            None if on_disk.as_ref().is_some_and(|trials| !trials.rows.is_empty()) => {
-                let problem = "missing, but trials exist; without it their data are unknown".to_owned();
-                return Err(ErrorKind::DamagedRunFile { path: self.out.join(RUN_FILE), problem }.into());
+            None => {
+                let first = on_disk.as_ref().and_then(|trials| trials.rows.first());
+                first.map_or(Ok(()), |first| RunFile::check_row(None, first, &self.out))?;
+                asked
             }
-            None => asked,
         };
         let is_new = on_disk.is_none();
         let recorded = on_disk.unwrap_or_default();
-        if let Some(row) = recorded.rows.first()
-            && (row.seed, row.steps) != (run.seed, run.steps)
-        {
-            let problem = format!(
-                "says seed {} and {} steps, but trials.csv has seed {} and {} steps",
-                run.seed, run.steps, row.seed, row.steps
-            );
-            return Err(ErrorKind::DamagedRunFile { path: self.out.join(RUN_FILE), problem }.into());
+        if let Some(first) = recorded.rows.first() {
+            RunFile::check_row(Some(&run), first, &self.out)?;
         }
 
-        let rows: HashMap<&TrialId, _> = recorded.rows.iter().map(|row| (&row.id, row)).collect();
+        let rows = TrialIndex::of(recorded.rows.iter().map(|row| &row.id));
         let mut jobs = self.all_jobs(&policies);
         let n_asked = jobs.len();
         let versions: Vec<String> = policies.iter().map(PolicySpec::version).collect();
         let mut other_versions: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut failed_before = 0;
-        jobs.retain(|job| match rows.get(&job.id) {
+        jobs.retain(|job| match rows.get(&job.id).map(|place| &recorded.rows[place]) {
             Some(row) if row.outcome.is_ok() => {
                 let now = &versions[job.policy];
                 if row.version != *now {
@@ -175,7 +168,7 @@ impl Experiment {
         });
         let mut standing = self.standing(&policies);
         // Those that failed are tried again.
-        recorded.rows.iter().filter(|row| row.outcome.is_ok()).for_each(|row| standing.record(row));
+        standing.record_all(recorded.rows.iter().filter(|row| row.outcome.is_ok()));
         let plan = Plan {
             missing: jobs.iter().map(|job| job.id.clone()).collect(),
             done: n_asked - jobs.len(),

@@ -198,9 +198,22 @@ impl Standing {
     ///
     /// Rows of other policies or problems change nothing; trials that were not requested count only for the mean and the seconds.
     pub fn record(&mut self, row: &TrialRow) {
+        if let Some((policy, problem, seconds)) = self.count(row) {
+            self.pace.measure(policy, problem, seconds);
+        }
+    }
+
+    /// Records many trials at once, for example those of a folder. Much faster than one after another.
+    pub fn record_all<'a>(&mut self, rows: impl IntoIterator<Item = &'a TrialRow>) {
+        let measured = rows.into_iter().filter_map(|row| self.count(row)).collect();
+        self.pace.measure_all(measured);
+    }
+
+    /// Records a trial except for its seconds, which it returns with the places of policy and problem.
+    fn count(&mut self, row: &TrialRow) -> Option<(usize, usize, f64)> {
         self.running.retain(|running| running.id != row.id);
         self.running_pace = None;
-        let Some((policy, problem)) = self.place(&row.id) else { return };
+        let (policy, problem) = self.place(&row.id)?;
         let n_problems = self.problems.len();
         let kind = &mut self.kinds[policy * n_problems + problem];
         let place = kind.numbers.partition_point(|numbers| numbers.end <= row.id.trial);
@@ -209,16 +222,16 @@ impl Standing {
             Ok(measured) => measured,
             Err(_) => {
                 kind.failed += usize::from(is_asked);
-                return;
+                return None;
             }
         };
         kind.done += usize::from(is_asked);
         kind.seconds += measured.seconds();
         kind.regrets.insert(row.id.trial, measured.cumulative_regret);
-        self.pace.measure(policy, problem, measured.seconds());
-        let Some(uniform) = self.policies.iter().position(|name| name == UNIFORM) else { return };
+        let seconds = Some((policy, problem, measured.seconds()));
+        let Some(uniform) = self.policies.iter().position(|name| name == UNIFORM) else { return seconds };
         let Some(&by_uniform) = self.kinds[uniform * n_problems + problem].regrets.get(&row.id.trial) else {
-            return;
+            return seconds;
         };
         // Uniform's own row may complete the pairs of all policies; any other only its own.
         let completed = if policy == uniform { 0..self.policies.len() } else { policy..policy + 1 };
@@ -230,6 +243,7 @@ impl Standing {
                 kind.uniform += by_uniform;
             }
         }
+        seconds
     }
 
     /// Whether a trial is of these policies and problems.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::curves::write_curves;
 use super::trials::{TrialRow, Trials};
-use super::{LOCK_FILE, RUN_FILE, RunFile, TRIALS_FILE};
+use super::{CURVES_FOLDER, LOCK_FILE, RUN_FILE, RunFile, TRIALS_FILE};
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::trial::TrialResult;
@@ -43,10 +43,10 @@ impl Folder {
     /// Writes what is run, then opens `trials.csv` for more rows. The file is rewritten where `rewritten` says
     /// how: without a torn line, without the failures that are tried again, with the columns of today.
     pub(crate) fn begin(&self, run: &RunFile, rewritten: Option<&Trials>) -> Result<(), Error> {
-        replace_file_durably(&self.out.join(RUN_FILE), run.to_json().as_bytes())?;
+        self.write_run(run)?;
         let path = self.out.join(TRIALS_FILE);
         if let Some(trials) = rewritten {
-            replace_file_durably(&path, &trials.to_bytes())?;
+            self.write_trials(trials)?;
         }
         let open = || {
             let file = OpenOptions::new().append(true).open(&path)?;
@@ -56,6 +56,25 @@ impl Folder {
         let rows = open().map_err(|cause| ErrorKind::OutFile { doing: "open", path: path.clone(), cause })?;
         *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Some(rows);
         Ok(())
+    }
+
+    /// Writes `run.json`.
+    pub(crate) fn write_run(&self, run: &RunFile) -> Result<(), Error> {
+        replace_file_durably(&self.out.join(RUN_FILE), run.to_json().as_bytes())
+    }
+
+    /// Writes all of `trials.csv`. The curves of its rows must be there before.
+    pub(crate) fn write_trials(&self, trials: &Trials) -> Result<(), Error> {
+        replace_file_durably(&self.out.join(TRIALS_FILE), &trials.to_bytes())
+    }
+
+    /// Copies an array of another folder.
+    pub(crate) fn copy_curve(&self, from: &Path, to: &Path) -> Result<(), Error> {
+        create_folder(&self.out.join(CURVES_FOLDER))?;
+        let bytes = fs::read(from).map_err(|cause| {
+            Error::from(ErrorKind::OutFile { doing: "read", path: from.to_owned(), cause })
+        })?;
+        replace_file(to, &bytes)
     }
 
     /// Records a trial: its curves, where it did not fail, and then its row in one write. After an error no

@@ -19,6 +19,7 @@
 
 mod curves;
 mod folder;
+mod index;
 mod run_file;
 mod schema;
 mod selection;
@@ -27,6 +28,7 @@ mod worker;
 
 pub use curves::{CurvePaths, curve_paths, safe_name};
 pub(crate) use folder::{Folder, create_folder, replace_file};
+pub(crate) use index::TrialIndex;
 pub use run_file::{
     FileRecord, KindRecord, Machine, PartRecord, PolicyRecord, ProblemRecord, RunFile, Session, read_run,
 };

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{RUN_FILE, SchemaRecord};
+use super::{RUN_FILE, SchemaRecord, TrialRow};
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::problem::Sequence;
@@ -211,6 +211,14 @@ impl PolicyRecord {
     }
 }
 
+impl PolicyRecord {
+    /// Whether trials of both are trials of one policy: settings that only one version knows have the values that change nothing.
+    fn is_same(&self, other: &Self, registry: &Registry) -> bool {
+        let spec = |record: &Self| registry.parse_recorded(&record.settings).ok();
+        self.settings == other.settings || spec(self).is_some_and(|own| Some(own) == spec(other))
+    }
+}
+
 impl RunFile {
     /// Nothing was run yet.
     pub(crate) fn new(seed: u64, steps: usize, propensities: bool) -> Self {
@@ -284,6 +292,47 @@ impl RunFile {
             }
         }
         Ok(self)
+    }
+
+    /// Adds the runs of another folder, or fails with the difference that prevents it. `out` is the folder of this file.
+    ///
+    /// Unlike a run that is resumed, both have trials already, so a policy must have the same settings in both.
+    pub(crate) fn joined(self, mut other: Self, out: &Path, registry: &Registry) -> Result<Self, Error> {
+        for policy in &other.policies {
+            let own = self.policies.iter().find(|own| own.policy == policy.policy);
+            if let Some(own) = own.filter(|own| !own.is_same(policy, registry)) {
+                return Err(ErrorKind::OtherExperiment {
+                    out: out.to_owned(),
+                    what: format!("`{}` meaning", policy.policy),
+                    recorded: own.settings.clone(),
+                    asked: policy.settings.clone(),
+                    remedy: "give one of them another name by writing out its settings".to_owned(),
+                }
+                .into());
+            }
+        }
+        other.policies.retain(|policy| self.policies.iter().all(|own| own.policy != policy.policy));
+        let sessions = std::mem::take(&mut other.sessions);
+        let mut joined = self.extended(other, out, registry)?;
+        for session in sessions {
+            if !joined.sessions.contains(&session) {
+                joined.sessions.push(session);
+            }
+        }
+        Ok(joined)
+    }
+
+    /// Fails if the first row of the folder `out` is not of its `run.json`, which may be missing.
+    pub(crate) fn check_row(run: Option<&Self>, first: &TrialRow, out: &Path) -> Result<(), Error> {
+        let problem = match run {
+            Some(run) if (first.seed, first.steps) == (run.seed, run.steps) => return Ok(()),
+            Some(run) => format!(
+                "says seed {} and {} steps, but trials.csv has seed {} and {} steps",
+                run.seed, run.steps, first.seed, first.steps
+            ),
+            None => "missing, but trials exist; without it their data are unknown".to_owned(),
+        };
+        Err(ErrorKind::DamagedRunFile { path: out.join(RUN_FILE), problem }.into())
     }
 
     /// The policy as this folder's trials have it: settings that came to exist later have the values that change nothing.

@@ -8,12 +8,11 @@
 //! read as one whose rows leave those columns empty, and becomes such a file when a run resumes in its folder; older versions of
 //! Locus refuse it then, by its header.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::TRIALS_FILE;
+use super::{TRIALS_FILE, TrialIndex};
 use crate::Error;
 use crate::error::ErrorKind;
 use crate::trial::{TrialId, TrialResult};
@@ -130,7 +129,14 @@ impl TrialRow {
         if fields.len() != layout.n_columns() {
             return Err(format!("found {} fields, expected {}", fields.len(), layout.n_columns()));
         }
-        let fields = &layout.completed(fields);
+        let completed;
+        let fields = match layout {
+            Layout::Present => fields,
+            _ => {
+                completed = layout.completed(fields);
+                &completed
+            }
+        };
         let invalid = |column: usize, expected: &str| {
             format!("`{}` is `{}`, expected {expected}", COLUMNS[column], &fields[column])
         };
@@ -226,7 +232,7 @@ impl Trials {
     /// The bytes of the file that holds these rows.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = line(&COLUMNS);
-        bytes.extend(self.rows.iter().flat_map(TrialRow::to_line));
+        self.rows.iter().for_each(|row| bytes.extend(row.to_line()));
         bytes
     }
 
@@ -243,7 +249,7 @@ impl Trials {
     ) -> Result<Self, Error> {
         let complete = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         let mut rows: Vec<TrialRow> = Vec::new();
-        let mut line_of: HashMap<TrialId, usize> = HashMap::new();
+        let mut line_of = TrialIndex::default();
         let mut layout = Layout::default();
         for (index, bytes) in bytes[..complete].split_inclusive(|&byte| byte == b'\n').enumerate() {
             let line = index + 1;
@@ -256,7 +262,7 @@ impl Trials {
             }
             match fields(bytes).and_then(|fields| Self::next_row(&fields, layout, &rows, &line_of)) {
                 Ok(row) => {
-                    line_of.insert(row.id.clone(), line);
+                    line_of.insert(&row.id, line);
                     rows.push(row);
                 }
                 Err(problem) => on_damage(damaged(problem))?,
@@ -271,13 +277,17 @@ impl Trials {
         fields: &csv::StringRecord,
         layout: Layout,
         rows: &[TrialRow],
-        line_of: &HashMap<TrialId, usize>,
+        line_of: &TrialIndex,
     ) -> Result<TrialRow, String> {
         let row = TrialRow::parse(fields, layout)?;
         if let Some(first) = rows.first().filter(|first| (first.seed, first.steps) != (row.seed, row.steps)) {
             return Err(format!(
                 "seed {} and {} steps, but line {} has seed {} and {} steps",
-                row.seed, row.steps, line_of[&first.id], first.seed, first.steps
+                row.seed,
+                row.steps,
+                line_of.get(&first.id).unwrap_or_default(),
+                first.seed,
+                first.steps
             ));
         }
         match line_of.get(&row.id) {
@@ -337,12 +347,25 @@ fn single_line(text: &str) -> String {
 
 /// RFC 4180, with a plain line feed at the end as everything on Unix expects it.
 fn line(fields: &[impl AsRef<[u8]>]) -> Vec<u8> {
+    // A writer for each line is slow, and is needed only where something is quoted.
+    let is_special = |byte: &u8| matches!(byte, b'"' | b',' | b'\r' | b'\n');
+    if !fields.iter().any(|field| field.as_ref().iter().any(is_special)) {
+        let mut bytes = fields.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(&b',');
+        bytes.push(b'\n');
+        return bytes;
+    }
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(fields).expect("a Vec takes every write, and one record has one length");
     writer.into_inner().expect("a Vec can be flushed")
 }
 
 fn fields(line: &[u8]) -> Result<csv::StringRecord, String> {
+    // A reader for each line is slow, and is needed only where something is quoted.
+    let is_plain = |text: &&[u8]| !text.is_empty() && !text.iter().any(|byte| matches!(byte, b'"' | b'\r'));
+    if let Some(text) = line.strip_suffix(b"\n").filter(is_plain) {
+        let text = std::str::from_utf8(text).map_err(|_| "the line is not UTF-8 text".to_owned())?;
+        return Ok(text.split(',').collect::<Vec<_>>().into());
+    }
     let mut records =
         csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line).into_records();
     match records.next() {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::distribution::{f_tail, range_quantile, t_quantile};
 use crate::experiment::UNIFORM;
 use crate::record::TrialRow;
-use crate::summary::{Metric, Statistics, common_trials, mean, ranks, with_uniform};
+use crate::summary::{ByKind, Metric, Statistics, common_trials, mean, ranks};
 
 /// How sure intervals and tests are.
 pub const CONFIDENCE: f64 = 0.95;
@@ -65,8 +65,9 @@ impl Values {
     pub(super) fn new(rows: &[TrialRow], metric: Metric) -> Self {
         let pairs: BTreeSet<(&str, &str)> =
             rows.iter().map(|row| (row.id.policy.as_str(), row.id.problem.as_str())).collect();
+        let kinds = ByKind::new(rows);
         let trials = pairs.into_iter().map(|(policy, problem)| {
-            let values = with_uniform(rows, metric, policy, problem);
+            let values = kinds.with_uniform(metric, policy, problem);
             ((policy.to_owned(), problem.to_owned()), values)
         });
         Self { trials: trials.collect() }

@@ -18,15 +18,15 @@ use std::str::FromStr;
 
 use crate::Error;
 use crate::error::ErrorKind;
-use crate::record::{SUMMARY_FILE, read_trials, replace_file};
+use crate::record::{SUMMARY_FILE, TrialRow, read_trials, replace_file};
 
 pub(crate) use latex::escaped as latex_escaped;
 pub(crate) use markdown::escaped as markdown_escaped;
 pub(crate) use number::{number, optional, range, signed};
 pub use statistics::Statistics;
 pub(crate) use statistics::{mean, quantile, ranks};
+pub(crate) use table::{ByKind, NO_UNIFORM, common_trials};
 pub use table::{Cell, PolicyLine, Table};
-pub(crate) use table::{NO_UNIFORM, common_trials, with_uniform};
 pub(crate) use text::aligned;
 pub(crate) use work::interventions;
 pub use work::seconds_in_words;
@@ -132,17 +132,21 @@ impl Table {
 ///
 /// It has the tables of all metrics, the seconds of all trials, and the counts of guards.
 pub(crate) fn write_summary(out: &Path) -> Result<PathBuf, Error> {
-    let rows = read_trials(out)?;
+    write_summary_of(out, &read_trials(out)?)
+}
+
+/// The same of the rows that the folder holds.
+pub(crate) fn write_summary_of(out: &Path, rows: &[TrialRow]) -> Result<PathBuf, Error> {
     let mut page = String::from("# Summary\n");
     for metric in Metric::ALL {
         page.push_str(&format!("\n## {}\n\n", metric.title()));
-        page.push_str(&Table::new(&rows, metric).render(Format::Markdown));
+        page.push_str(&Table::new(rows, metric).render(Format::Markdown));
     }
-    let seconds = seconds_in_words(&rows);
+    let seconds = seconds_in_words(rows);
     page.push_str(&format!(
         "\n## Seconds of all trials\n\n{seconds} wall-clock seconds, over all runs of this folder.\n"
     ));
-    let guarded = interventions(&rows);
+    let guarded = interventions(rows);
     if !guarded.is_empty() {
         page.push_str("\n## Interventions\n\n");
         page.extend(guarded.iter().map(|sentence| format!("- {sentence}\n")));

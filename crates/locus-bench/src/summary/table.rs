@@ -1,6 +1,6 @@
 //! The numbers of a table and its notes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Metric;
 use super::statistics::{Statistics, mean, ranks};
@@ -108,7 +108,8 @@ type Values = BTreeMap<usize, f64>;
 impl Table {
     /// Compares the policies of `rows` by `metric`.
     pub fn new(rows: &[TrialRow], metric: Metric) -> Self {
-        let is_cpu_time = has_cpu_seconds(rows);
+        let kinds = ByKind::new(rows);
+        let is_cpu_time = kinds.is_cpu_time;
         let problems = in_order(rows.iter().map(|row| &row.id.problem), paper::problem_column);
         let policies = in_order(rows.iter().map(|row| &row.id.policy), |name| {
             let id = paper::base_id(name);
@@ -121,7 +122,7 @@ impl Table {
         let lines = policies.iter().map(|policy| {
             let cell = |problem: &String| {
                 let paper = if shows_paper { paper::value(metric, policy, problem) } else { None };
-                Cell { ours: statistics(rows, metric, policy, problem, &mut notes), common: None, paper }
+                Cell { ours: statistics(&kinds, metric, policy, problem, &mut notes), common: None, paper }
             };
             let cells = problems.iter().map(cell).collect();
             let paper = if shows_paper { overall(policy) } else { None };
@@ -137,7 +138,7 @@ impl Table {
         let mut lines: Vec<PolicyLine> = lines.collect();
         let mut apart: Vec<&str> = Vec::new();
         let n_common = problems.iter().enumerate().map(|(place, problem)| {
-            let n_common = compare(rows, metric, problem, place, &mut lines);
+            let n_common = compare(&kinds, metric, problem, place, &mut lines);
             if n_common == 0 && lines.iter().filter(|line| line.cells[place].ours.is_some()).count() > 1 {
                 apart.push(problem);
             }
@@ -331,9 +332,9 @@ fn in_order<'a>(
     names: impl Iterator<Item = &'a String>,
     place: impl Fn(&str) -> Option<usize>,
 ) -> Vec<String> {
-    let mut names: Vec<String> = names.cloned().collect();
+    let names: HashSet<&String> = names.collect();
+    let mut names: Vec<String> = names.into_iter().cloned().collect();
     names.sort_by_key(|name| (place(name).unwrap_or(usize::MAX), name.clone()));
-    names.dedup();
     names
 }
 
@@ -352,14 +353,14 @@ fn overall_of(metric: Metric, policies: &[String]) -> impl Fn(&str) -> Option<Pa
 
 /// One policy on one problem, normalized if the metric is; adds notes on omitted trials.
 fn statistics(
-    rows: &[TrialRow],
+    kinds: &ByKind<'_>,
     metric: Metric,
     policy: &str,
     problem: &str,
     notes: &mut Vec<String>,
 ) -> Option<Statistics> {
     let trials_of = |n: usize| if n == 1 { "1 trial".to_owned() } else { format!("{n} trials") };
-    let (values, n_failed) = values_of(rows, metric, policy, problem);
+    let (values, n_failed) = kinds.values_of(metric, policy, problem);
     if n_failed > 0 {
         notes.push(format!("{policy} on {problem}: {} failed, not counted.", trials_of(n_failed)));
     }
@@ -381,7 +382,7 @@ fn statistics(
         return Statistics::of(&values.into_values().collect::<Vec<_>>());
     }
     let (own, partners): (Vec<f64>, Vec<f64>) =
-        with_uniform(rows, metric, policy, problem).into_values().unzip();
+        kinds.with_uniform(metric, policy, problem).into_values().unzip();
     if own.len() < values.len() {
         let left_out = trials_of(values.len() - own.len());
         notes.push(format!("{policy} on {problem}: {left_out} left out, {NO_PARTNER}"));
@@ -401,7 +402,7 @@ fn statistics(
 /// Sets the means of a problem over the trials that all of its policies have in common, and returns their number. Seconds depend
 /// on the machine more than on the trial, so each policy's own trials count.
 fn compare(
-    rows: &[TrialRow],
+    kinds: &ByKind<'_>,
     metric: Metric,
     problem: &str,
     place: usize,
@@ -415,7 +416,7 @@ fn compare(
     }
     let compared: Vec<_> = (0..lines.len())
         .filter(|&line| lines[line].cells[place].ours.is_some())
-        .map(|line| (line, with_uniform(rows, metric, &lines[line].policy, problem)))
+        .map(|line| (line, kinds.with_uniform(metric, &lines[line].policy, problem)))
         .collect();
     let common = common_trials(compared.iter().map(|(_, values)| values));
     for (line, values) in compared.iter().filter(|_| !common.is_empty()) {
@@ -434,32 +435,51 @@ pub(crate) fn common_trials<'a, V: 'a>(
     first.keys().copied().filter(|trial| all.clone().all(|values| values.contains_key(trial))).collect()
 }
 
-/// The value of each trial of a policy, and Uniform's of the same trial; trials without a partner are left out.
-pub(crate) fn with_uniform(
-    rows: &[TrialRow],
-    metric: Metric,
-    policy: &str,
-    problem: &str,
-) -> BTreeMap<usize, (f64, f64)> {
-    let (values, _) = values_of(rows, metric, policy, problem);
-    let (uniform, _) = values_of(rows, metric, UNIFORM, problem);
-    values.into_iter().filter_map(|(trial, own)| Some((trial, (own, *uniform.get(&trial)?)))).collect()
+/// The rows of each policy on each problem, found once: a run may have a million rows.
+pub(crate) struct ByKind<'a> {
+    /// By policy, then by problem.
+    policies: HashMap<&'a str, HashMap<&'a str, Vec<&'a TrialRow>>>,
+    is_cpu_time: bool,
 }
 
-/// The values of the trials that ended well, and how many failed.
-fn values_of(rows: &[TrialRow], metric: Metric, policy: &str, problem: &str) -> (Values, usize) {
-    let is_cpu_time = metric == Metric::Runtime && has_cpu_seconds(rows);
-    let mut values = Values::new();
-    let mut n_failed = 0;
-    for row in rows.iter().filter(|row| row.id.policy == policy && row.id.problem == problem) {
-        match &row.outcome {
-            Ok(measured) => {
-                values.insert(row.id.trial, value(metric, measured, is_cpu_time));
-            }
-            Err(_) => n_failed += 1,
+impl<'a> ByKind<'a> {
+    pub(crate) fn new(rows: &'a [TrialRow]) -> Self {
+        let mut policies: HashMap<&str, HashMap<&str, Vec<&TrialRow>>> = HashMap::new();
+        for row in rows {
+            let problems = policies.entry(&row.id.policy).or_default();
+            problems.entry(&row.id.problem).or_default().push(row);
         }
+        Self { policies, is_cpu_time: has_cpu_seconds(rows) }
     }
-    (values, n_failed)
+
+    /// The value of each trial of a policy, and Uniform's of the same trial; trials without a partner are left out.
+    pub(crate) fn with_uniform(
+        &self,
+        metric: Metric,
+        policy: &str,
+        problem: &str,
+    ) -> BTreeMap<usize, (f64, f64)> {
+        let (values, _) = self.values_of(metric, policy, problem);
+        let (uniform, _) = self.values_of(metric, UNIFORM, problem);
+        values.into_iter().filter_map(|(trial, own)| Some((trial, (own, *uniform.get(&trial)?)))).collect()
+    }
+
+    /// The values of the trials that ended well, and how many failed.
+    fn values_of(&self, metric: Metric, policy: &str, problem: &str) -> (Values, usize) {
+        let is_cpu_time = metric == Metric::Runtime && self.is_cpu_time;
+        let mut values = Values::new();
+        let mut n_failed = 0;
+        let rows = self.policies.get(policy).and_then(|problems| problems.get(problem));
+        for row in rows.into_iter().flatten() {
+            match &row.outcome {
+                Ok(measured) => {
+                    values.insert(row.id.trial, value(metric, measured, is_cpu_time));
+                }
+                Err(_) => n_failed += 1,
+            }
+        }
+        (values, n_failed)
+    }
 }
 
 fn value(metric: Metric, measured: &Measured, is_cpu_time: bool) -> f64 {

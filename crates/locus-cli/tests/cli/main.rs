@@ -21,6 +21,7 @@ mod interventions;
 mod listings;
 #[cfg(target_os = "linux")]
 mod live;
+mod merge;
 mod old_run;
 mod outputs;
 mod own_csv;
