@@ -16,6 +16,7 @@ pub mod explore;
 pub mod merge;
 pub mod paper;
 pub mod report;
+pub mod shards;
 pub mod status;
 pub mod summary;
 

@@ -382,14 +382,15 @@ fn absent_shards(run: &RunFile) -> Vec<AbsentShards> {
         let Some(Shard { number, of }) = part.shard.as_ref().and_then(|shard| shard.parse().ok()) else {
             continue;
         };
-        let key = (described, of);
+        // A plan cuts otherwise.
+        let key = (described, of, part.trials.is_empty());
         match present.iter_mut().find(|(other, _)| *other == key) {
             Some((_, numbers)) => _ = numbers.insert(number),
             None => present.push((key, BTreeSet::from([number]))),
         }
     }
-    let absent = present.into_iter().filter(|((described, _), _)| !whole.contains(described)).map(
-        |((_, of), numbers)| {
+    let absent = present.into_iter().filter(|((described, ..), _)| !whole.contains(described)).map(
+        |((_, of, _), numbers)| {
             // A damaged file may claim any number of shards.
             let numbers = (1..=of.min(MAX_TRIALS)).filter(|number| !numbers.contains(number)).collect();
             AbsentShards { numbers, of }

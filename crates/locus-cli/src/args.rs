@@ -27,6 +27,7 @@ Examples:
   locus table runs/quick                      the results as a table
   locus report runs/quick                     the same as a page with figures
   locus status runs/paper                     the progress of a run
+  locus plan --shards 8 --pace runs/quick     shards that take equally long
   locus merge runs/all runs/paper-shard-*     shards of several machines as one
   locus explore mushroom --data DIR           posterior samples for a context
   locus policies lin-full-post                every setting with its range
@@ -49,6 +50,12 @@ Examples:
   locus bench --csv mine.csv --label outcome
   locus bench --suite paper --data DIR --shard 3/64
   locus bench --only wheel lu-gauss 7 --only wheel uniform 7";
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  locus plan --suite paper --data DIR --shards 64 --pace runs/paper
+  locus bench --suite paper --data DIR --shard 3/64 --plan plan.json
+  locus plan --suite paper --data DIR --shards 2000 --pace runs/paper --simulate 1000";
 
 const TABLE_EXAMPLES: &str = "\
 Examples:
@@ -76,6 +83,14 @@ pub(crate) enum Command {
     /// only: the run is not disturbed.
     #[command(after_help = "Example: locus status runs/paper")]
     Status(StatusArgs),
+    /// Plan shards that take about as long each, and simulate them
+    ///
+    /// Writes a file for `locus bench --shard I/N --plan FILE`: the longest trials are assigned first, each to the shard that has least
+    /// so far. How long a trial takes is read from recorded runs (--pace): the median of its policy and problem. Prints the simulated
+    /// efficiency, seconds of trials divided by those of all nodes, if each trial takes that median, and if it takes the seconds of a
+    /// recorded trial, drawn at random with a fixed seed, which other work on the machine may have made much longer.
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(Box<PlanArgs>),
     /// Join the folders of several runs, such as shards, into one
     ///
     /// OUT may be new, or hold a run. The folders must have the same seed, steps, propensities, data and settings. A trial that several
@@ -127,8 +142,9 @@ pub(crate) enum Command {
 /// The default suite.
 pub(crate) const DEFAULT_SUITE: &str = "quick";
 
+// What a run consists of. No doc comment: clap would show it in place of the description of the command.
 #[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
+pub(crate) struct DescribedArgs {
     /// What to run: `quick`, `paper`, or a TOML file of your own [default: quick]
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub(crate) suite: Option<String>,
@@ -176,6 +192,14 @@ pub(crate) struct BenchArgs {
         hide_possible_values = true
     )]
     pub(crate) propensities: Option<bool>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) run: DescribedArgs,
     /// Threads that run trials; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
@@ -187,14 +211,37 @@ pub(crate) struct BenchArgs {
     /// the shard]
     #[arg(long, value_name = "I/N", conflicts_with = "only")]
     pub(crate) shard: Option<Shard>,
+    /// With --shard: use the shards of this file, which `locus plan` wrote for the same arguments
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    pub(crate) plan: Option<PathBuf>,
     /// Run only trial N of a policy on a problem, of those that the other arguments describe; can be repeated
     #[arg(long, num_args = 3, value_names = ["PROBLEM", "POLICY", "N"])]
     pub(crate) only: Vec<String>,
     /// Print what would run and an estimate of its duration, without running it
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) run: DescribedArgs,
+    /// The number of shards
+    #[arg(long, value_name = "N")]
+    pub(crate) shards: usize,
+    /// The folder of a run whose seconds tell how long trials take; can be repeated. Trials of other numbers of steps count in
+    /// proportion. What no folder has is guessed
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) pace: Vec<PathBuf>,
+    /// The plan's file; a different one is not overwritten
+    #[arg(long, value_name = "FILE", default_value = "plan.json")]
+    pub(crate) output: PathBuf,
+    /// Simulate a queue of the shards on this many nodes, each of which takes the next shard when it has ended one
+    #[arg(long, value_name = "NODES")]
+    pub(crate) simulate: Option<usize>,
+    /// The share of these nodes that fail, at uniform times; their shards run again from the beginning
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02, requires = "simulate")]
+    pub(crate) failing: f64,
 }
 
 // How the columns of a CSV file are read. No doc comment: clap would show it in place of the description of the command.

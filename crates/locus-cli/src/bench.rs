@@ -12,11 +12,12 @@ use locus_bench::paper;
 use locus_bench::problem::{self, CsvOptions, Loaded};
 use locus_bench::record::{Selection, TrialRow, read_trials, safe_name};
 use locus_bench::report::{WrittenReport, write_report};
+use locus_bench::shards::ShardPlan;
 use locus_bench::suite::{BUILT_IN, CENSUS, CENSUS_PART, CsvFile, Suite};
 use locus_bench::summary::{Format, Metric, Table, seconds_in_words};
 use locus_bench::trial::TrialId;
 
-use crate::args::{BenchArgs, ColumnArgs, DEFAULT_SUITE, SelectionArgs};
+use crate::args::{BenchArgs, ColumnArgs, DEFAULT_SUITE, DescribedArgs, SelectionArgs};
 use crate::inspect::{Detail, describe_schema};
 use crate::output::{print, print_table, tell};
 use crate::progress::Watcher;
@@ -26,7 +27,13 @@ use crate::{FAILED, INTERRUPTED};
 
 /// Runs the missing trials, and shows the results.
 pub(crate) fn run(args: &BenchArgs, command: Vec<String>, registry: &Registry) -> Result<u8> {
-    let (experiment, steps_note) = experiment(args, command, registry)?;
+    let (mut experiment, steps_note) = experiment(&args.run, command, registry)?;
+    experiment.jobs = args.jobs.unwrap_or_else(default_jobs);
+    experiment.part = part(args, &experiment, registry)?;
+    experiment.out = match &args.out {
+        Some(out) => out.clone(),
+        None => with_part(experiment.out, &experiment.part),
+    };
     if args.dry_run {
         let estimate = experiment.estimate()?;
         let mut text = headline(&estimate.plan, &Described::from(&experiment), &steps_note);
@@ -103,8 +110,8 @@ pub(crate) fn parse_policies(text: &str, registry: &Registry) -> Result<Vec<Poli
 
 /// The suite with the overrides of the command line and its loaded problems; and the source of the number of steps, if that is
 /// not obvious.
-fn experiment(
-    args: &BenchArgs,
+pub(crate) fn experiment(
+    args: &DescribedArgs,
     command: Vec<String>,
     registry: &Registry,
 ) -> Result<(Experiment, Option<String>)> {
@@ -142,8 +149,7 @@ fn experiment(
         tell(&format!("note: {note}"));
     }
     let problems = load(&suite, folder)?;
-    let part = part(args, registry)?;
-    let out = args.out.clone().unwrap_or_else(|| default_out(&suite, args, &part, &problems));
+    let out = default_out(&suite, args, &problems);
     // Own files come after the problems by name.
     let own = &problems[suite.problems.len()..];
     let (steps, steps_note) = match args.steps {
@@ -160,9 +166,9 @@ fn experiment(
         steps,
         seed: args.seed.map_or(suite.seed, Seed::new),
         propensities: args.propensities.unwrap_or(suite.propensities),
-        jobs: args.jobs.unwrap_or_else(default_jobs),
+        jobs: 1,
         suite: suite.name,
-        part,
+        part: Part::All,
         out,
     };
     Ok((experiment, steps_note))
@@ -170,7 +176,7 @@ fn experiment(
 
 /// The number of steps without --steps, and its source. With problems but no suite, trials are as long as the paper's, not those
 /// of the quick suite, or as long as the smallest file of `own`.
-fn default_steps(args: &BenchArgs, suite: &Suite, own: &[Loaded]) -> (usize, Option<String>) {
+fn default_steps(args: &DescribedArgs, suite: &Suite, own: &[Loaded]) -> (usize, Option<String>) {
     match &args.suite {
         _ if !names_problems(args) => (suite.steps, None),
         Some(name) => {
@@ -191,9 +197,11 @@ fn default_steps(args: &BenchArgs, suite: &Suite, own: &[Loaded]) -> (usize, Opt
 }
 
 /// The requested part of the trials that the arguments describe.
-fn part(args: &BenchArgs, registry: &Registry) -> Result<Part> {
-    if let Some(shard) = args.shard {
-        return Ok(Part::Shard(shard));
+fn part(args: &BenchArgs, experiment: &Experiment, registry: &Registry) -> Result<Part> {
+    match (args.shard, &args.plan) {
+        (Some(shard), Some(plan)) => return Ok(ShardPlan::read(plan)?.part(shard, experiment)?),
+        (Some(shard), None) => return Ok(Part::Shard(shard)),
+        _ => {}
     }
     let mut ids = Vec::new();
     for named in args.only.chunks_exact(3) {
@@ -256,7 +264,7 @@ pub(crate) fn default_jobs() -> usize {
 }
 
 /// Whether other problems replace the suite's.
-fn names_problems(args: &BenchArgs) -> bool {
+fn names_problems(args: &DescribedArgs) -> bool {
     args.problems.is_some() || !args.csv.is_empty() || !args.npz.is_empty()
 }
 
@@ -272,8 +280,8 @@ pub(crate) fn each_once(names: &[String]) -> Vec<String> {
 }
 
 /// A folder is named after what is run, so that its tables compare related trials. It has one seed and number of steps, so others
-/// get another folder, as do propensities if they differ from the suite, and every part, since machines may share a disk.
-fn default_out(suite: &Suite, args: &BenchArgs, part: &Part, problems: &[Loaded]) -> PathBuf {
+/// get another folder, as do propensities if they differ from the suite.
+fn default_out(suite: &Suite, args: &DescribedArgs, problems: &[Loaded]) -> PathBuf {
     let Suite { name: suite, propensities, .. } = suite;
     let is_built_in = |name: &str| BUILT_IN.iter().any(|(built_in, _)| *built_in == name);
     let mut parts = Vec::new();
@@ -301,16 +309,23 @@ fn default_out(suite: &Suite, args: &BenchArgs, part: &Part, problems: &[Loaded]
         Some(false) if *propensities => name.push_str("-no-propensities"),
         _ => {}
     }
-    match part {
-        Part::Shard(shard) => name.push_str(&format!("-shard-{}-of-{}", shard.number, shard.of)),
+    Path::new("runs").join(name)
+}
+
+/// Every part has a folder of its own, since machines may share a disk.
+fn with_part(out: PathBuf, part: &Part) -> PathBuf {
+    let suffix = match part {
+        Part::Shard(shard) => format!("-shard-{}-of-{}", shard.number, shard.of),
+        Part::Planned(shard, _) => format!("-planned-shard-{}-of-{}", shard.number, shard.of),
         Part::Only(ids) => {
             let word = |id: &TrialId| format!("{}-{}-{}", id.problem, id.policy, id.trial);
-            let words = ids.iter().map(word).collect::<Vec<_>>().join("+");
-            name.push_str(&format!("-only-{}", safe_name(&words)));
+            format!("-only-{}", safe_name(&ids.iter().map(word).collect::<Vec<_>>().join("+")))
         }
-        _ => {}
-    }
-    Path::new("runs").join(name)
+        _ => return out,
+    };
+    let mut name = out.into_os_string();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// Loads the problems, after checking that every file that they need exists.

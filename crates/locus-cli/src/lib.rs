@@ -25,6 +25,7 @@ mod layout;
 mod listing;
 mod merge;
 mod output;
+mod plan;
 mod progress;
 mod report;
 mod status;
@@ -70,6 +71,7 @@ pub fn run(words: Vec<OsString>, registry: &Registry) -> u8 {
         Command::Table(args) => table::run(&args, registry),
         Command::Report(args) => report::run(&args, registry),
         Command::Status(args) => status::run(&args),
+        Command::Plan(args) => plan::run(&args, words, registry),
         Command::Merge(args) => merge::run(&args, registry),
         Command::Explore(args) => explore::run(&args, words, registry),
         Command::Inspect(args) => inspect::run(&args),

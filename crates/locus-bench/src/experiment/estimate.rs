@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 
 use locus::PolicySpec;
 
-use super::pace::wall_seconds;
+use super::pace::{Pace, wall_seconds};
 use super::plan::{Job, Prepared};
 use super::run::without_panic;
 use super::{BuildPolicy, Experiment, Plan};
 use crate::Error;
 use crate::error::ErrorKind;
-use crate::record::Measured;
+use crate::record::{Measured, TrialRow};
 
 /// What a run would do, and a rough estimate of its duration.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,34 @@ impl Experiment {
             }
         }
         Ok(Estimate { plan: prepared.plan, seconds: wall_seconds(total, longest, self.jobs), unknown })
+    }
+
+    /// For each policy on each problem, counted problem by problem: the seconds of recorded trials, or a guess; their median; and for
+    /// how many anything was recorded. Trials of other numbers of steps count in proportion.
+    pub(crate) fn seconds_of_kinds(
+        &self,
+        policies: &[String],
+        problems: &[String],
+        recorded: &[TrialRow],
+    ) -> (Vec<Vec<f64>>, Vec<f64>, usize) {
+        let n_features: Vec<usize> =
+            self.problems.iter().map(|loaded| loaded.problem.shape().n_features).collect();
+        let mut pace = Pace::new(policies.iter().map(String::as_str), &n_features, self.steps);
+        let place = |names: &[String], name: &String| names.iter().position(|other| other == name);
+        let measured = recorded.iter().filter_map(|row| {
+            let (policy, problem) = (place(policies, &row.id.policy)?, place(problems, &row.id.problem)?);
+            let seconds = row.outcome.as_ref().ok()?.seconds();
+            Some((policy, problem, seconds * self.steps as f64 / row.steps.max(1) as f64))
+        });
+        pace.measure_all(measured.collect());
+        let kinds = || {
+            (0..problems.len()).flat_map(|problem| (0..policies.len()).map(move |policy| (policy, problem)))
+        };
+        // A shard with a trial that takes no time must not look empty.
+        let seconds = kinds().map(|(policy, problem)| pace.seconds(policy, problem).max(1e-9)).collect();
+        let samples = kinds().map(|(policy, problem)| pace.samples(policy, problem)).collect();
+        let n_measured = kinds().filter(|(policy, problem)| pace.has_measured(*policy, *problem)).count();
+        (samples, seconds, n_measured)
     }
 
     fn probe(&self, prepared: &Prepared, job: &Job, build: &BuildPolicy<'_>) -> Result<f64, Error> {

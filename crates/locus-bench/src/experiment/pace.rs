@@ -125,6 +125,14 @@ impl Pace {
         !self.kinds[policy * self.n_problems + problem].measured.is_empty()
     }
 
+    /// What was measured of this kind, in order, or what is guessed.
+    pub(super) fn samples(&self, policy: usize, problem: usize) -> Vec<f64> {
+        match &self.kinds[policy * self.n_problems + problem].measured[..] {
+            [] => vec![self.seconds(policy, problem)],
+            measured => measured.to_vec(),
+        }
+    }
+
     /// Whether there is more than a guess.
     pub(super) fn is_measured(&self) -> bool {
         self.overall.n > 0

@@ -166,6 +166,7 @@ fn the_help_of_every_command_has_an_example_that_begins_with_it() {
         "table",
         "report",
         "status",
+        "plan",
         "merge",
         "explore",
         "inspect",

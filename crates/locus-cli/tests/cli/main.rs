@@ -26,6 +26,7 @@ mod old_run;
 mod outputs;
 mod own_csv;
 mod own_npz;
+mod plan;
 mod propensities;
 mod refused;
 mod refused_data;
