@@ -186,7 +186,9 @@ mod tests {
             let sequence = |steps, seed| loaded.problem.sequence(steps, Seed::new(seed)).unwrap();
             assert_eq!(sequence(50, 1), sequence(50, 1));
             assert_ne!(sequence(50, 1), sequence(50, 2));
-            assert_eq!(sequence(50, 1).round(19), sequence(20, 1).round(19));
+            // `drift` changes at half of its steps, however many these are.
+            let n_shared = if info.id == "drift" { 10 } else { 20 };
+            assert_eq!(sequence(50, 1).round(n_shared - 1), sequence(20, 1).round(n_shared - 1));
             assert!(matches!(
                 loaded.problem.sequence(0, Seed::new(1)).unwrap_err().kind(),
                 ErrorKind::NoSteps { .. }
