@@ -46,6 +46,23 @@
 //! Both are faster than single calls. [`Outcome::with_weight`] makes an outcome count several times. `docs/production.md` in the
 //! repository shows all of this, with a warm start from a log; `examples/production.rs` is a complete program.
 //!
+//! # Actions with features
+//!
+//! [`Shape::described`] builds a policy for actions that features describe. [`Request::with_candidates`] brings the actions to choose
+//! among, any number of them and other ones each time, and [`Outcome::with_action_features`] the features of the one taken:
+//!
+//! ```
+//! use locus::{Outcome, PolicySpec, Request, Seed, Shape};
+//!
+//! let spec: PolicySpec = "lin-full-post[interactions=all]".parse()?;
+//! let mut policy = spec.build(Shape::described(2, 3), Seed::new(0))?; // 2 features of a context, 3 of an action
+//! let (context, articles) = ([0.5, -1.0], [[1.0, 0.0, 0.3], [0.0, 1.0, 0.9]]);
+//! let choice = policy.choose(Request::new(0, &context).with_candidates(articles.as_flattened()))?;
+//! let taken = &articles[choice.action];
+//! policy.learn(Outcome::new(0, &context, choice.action, 1.0).with_action_features(taken))?;
+//! # Ok::<(), locus::Error>(())
+//! ```
+//!
 //! # Threads
 //!
 //! [`Policy::snapshot`] returns an `Arc<dyn Choose>`, which decides on any number of threads without locks while the policy

@@ -68,6 +68,41 @@ fn allocations(spec: &PolicySpec, n_nonzero: usize) -> [usize; 3] {
     counts
 }
 
+/// Allocations of 60 decisions among 7 candidates, each also with a mask and its propensity, and of 60 lessons without training.
+fn allocations_with_candidates(spec: &PolicySpec) -> Option<usize> {
+    let mut policy = spec.build(Shape::described(6, 4), Seed::new(1)).ok()?;
+    let (mut n_allocations, mut probabilities) = (0, [0.0; 7]);
+    let mask = [true, false, true, true, false, true, true];
+    for round in 0..100_u64 {
+        let number = |i: usize| ((round as usize * 31 + i * 17) % 23) as f32 / 11.0 - 1.0;
+        let context: [f32; 6] = std::array::from_fn(number);
+        let candidates: [f32; 28] = std::array::from_fn(|i| number(i + 6));
+        let before = N_ALLOCATIONS.get();
+        let request = Request::new(round, &context).with_candidates(&candidates);
+        let action = policy.choose(request).expect("a choice").action;
+        policy.choose(request.allowing(&mask).with_propensity()).expect("a choice");
+        policy.distribution(request, &mut probabilities).expect("probabilities");
+        let taken = &candidates[4 * action..][..4];
+        let outcome = Outcome::new(round, &context, action, 1.0).with_action_features(taken);
+        let is_training = policy.learn(outcome).expect("a lesson").minibatches > 0;
+        if round >= 40 && !is_training {
+            n_allocations += N_ALLOCATIONS.get() - before;
+        }
+    }
+    Some(n_allocations)
+}
+
+#[test]
+fn decisions_among_candidates_do_not_allocate() {
+    let policies = common::small_policies(&[("minibatches", "2"), ("replay_capacity", "30")]);
+    let found: Vec<(String, usize)> = policies
+        .iter()
+        .filter_map(|spec| Some((spec.to_string(), allocations_with_candidates(spec)?)))
+        .collect();
+    assert!(found.len() >= 10, "{found:?}");
+    assert!(found.iter().all(|(_, n)| *n == 0), "{found:?}");
+}
+
 #[test]
 fn decisions_and_minibatches_do_not_allocate() {
     // ψ layers narrower than the context, so that LU-SIVI trains with low-rank noise.

@@ -39,10 +39,7 @@ fn names_that_nothing_has() {
 fn settings_that_make_no_sense() {
     refused(
         &["--policies", "lin-full-post[lambda=1]"],
-        &[
-            "`lin-full-post` has no setting `lambda`",
-            "prior_precision, prior_shape, prior_rate",
-        ],
+        &["`lin-full-post` has no setting `lambda`", "prior_precision, prior_shape, prior_rate"],
     );
     refused(
         &["--policies", "lin-full-post[prior_shap=1]"],

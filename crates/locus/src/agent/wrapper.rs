@@ -202,7 +202,7 @@ impl<L: Learner> Agent<L> {
                     false => training.next_after(n_observed, &plan.agent),
                 };
                 let keep = training.keep(&plan.agent, identity.seed);
-                let replay = Replay::decode(learner_shape, keep, n_observed, body)?;
+                let replay = Replay::decode(learner_shape.without_action_features(), keep, n_observed, body)?;
                 Some(Trained { training, replay, due_after })
             }
             None => None,

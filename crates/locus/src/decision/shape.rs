@@ -45,6 +45,11 @@ impl Shape {
         }
     }
 
+    /// The same features and actions, only numbered: what a replay of a learner's outcomes holds.
+    pub(crate) fn without_action_features(self) -> Self {
+        Self { n_action_features: 0, ..self }
+    }
+
     /// Fails unless all numbers are between 1 and [`Self::MAX`].
     pub(crate) fn check(self) -> Result<(), Error> {
         let Self { n_features, n_actions, n_action_features } = self;

@@ -342,6 +342,51 @@ fn a_weight_trains_as_so_many_equal_outcomes() {
     }
 }
 
+/// The reward of a candidate is xᵀf and noise, and candidates are other ones each round. Of what the best of five candidates
+/// pays above their mean, the last 150 of 600 decisions must earn this share; uniformly random ones earn none. The seed is fixed.
+#[test]
+fn policies_learn_which_candidate_is_best() {
+    let net = "hidden_layers=20,batch_size=64,minibatches=20,train_every=20";
+    let lu = "latent_dim=8,decoder_layers=32,batch_size=64,learning_rate=0.01";
+    for (policy, least) in [
+        ("uniform".to_owned(), -0.2),
+        ("lin-full-post[interactions=all]".to_owned(), 0.9),
+        ("lin-full-post[interactions=only]".to_owned(), 0.9),
+        ("lin-ucb[interactions=all]".to_owned(), 0.9),
+        ("lin-pool[interactions=only]".to_owned(), 0.9),
+        ("locus[interactions=all]".to_owned(), 0.9),
+        ("locus".to_owned(), 0.5),
+        (format!("neural-linear[{net}]"), 0.5),
+        (format!("bootstrap[{net}]"), 0.5),
+        (format!("dropout[{net}]"), 0.4),
+        (format!("epsilon-greedy[{net}]"), 0.5),
+        (format!("boltzmann[{net}]"), 0.3),
+        (format!("lu-gauss[{lu}]"), 0.5),
+        (format!("lu-sivi[{lu}]"), 0.5),
+    ] {
+        let spec: PolicySpec = policy.parse().unwrap();
+        let mut policy = spec.build(Shape::described(2, 2), Seed::new(1)).unwrap();
+        let (mut earned, mut possible) = (0.0, 0.0);
+        for number in 0..600 {
+            let mut rng = Seed::new(17).stream("problem", number);
+            let x: Vec<f32> = (0..2).map(|_| rng.normal() as f32).collect();
+            let candidates: Vec<f32> = (0..10).map(|_| rng.normal() as f32).collect();
+            let values: Vec<f64> =
+                candidates.chunks(2).map(|f| f64::from(x[0] * f[0] + x[1] * f[1])).collect();
+            let choice = policy.choose(Request::new(number, &x).with_candidates(&candidates)).unwrap();
+            let taken = &candidates[2 * choice.action..][..2];
+            let reward = values[choice.action] + 0.2 * rng.normal();
+            policy.learn(Outcome::new(number, &x, 0, reward).with_action_features(taken)).unwrap();
+            if number >= 450 {
+                let mean = values.iter().sum::<f64>() / 5.0;
+                earned += values[choice.action] - mean;
+                possible += values.iter().fold(f64::MIN, |most, value| most.max(*value)) - mean;
+            }
+        }
+        assert!(earned / possible > least, "{spec}: {}, expected {least}", earned / possible);
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_panic_the_loader(bytes in prop::collection::vec(any::<u8>(), 0..300)) {

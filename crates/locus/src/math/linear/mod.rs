@@ -166,7 +166,6 @@ impl LinearPosterior {
     }
 
     /// μ, the mean of the coefficients.
-    #[cfg(any(test, feature = "internals"))]
     pub fn mean(&self) -> &[f64] {
         &self.mean
     }

@@ -104,6 +104,14 @@ impl Panel {
         &mut self.data[feature * self.stride..][..self.n_columns]
     }
 
+    /// Adds to each column's value the sum of its features, each with its weight.
+    pub fn add_lines(&self, weights: &[f64], values: &mut [f64]) {
+        for (feature, weight) in weights.iter().enumerate() {
+            let line = self.line(feature);
+            values.iter_mut().zip(line).for_each(|(value, feature)| *value += weight * f64::from(*feature));
+        }
+    }
+
     /// Values that lie side by side: the line of every feature, or the whole of a single column.
     pub fn runs(&self) -> impl Iterator<Item = &[f32]> {
         let (run, used) = self.run_lens();

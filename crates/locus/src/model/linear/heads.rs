@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::{Breakdown, JointRows, Replay, Scratch, check_reward};
 use crate::math::decay::DecayBlocks;
-use crate::math::linear::{Block, LinearPosterior, LinearPrior};
+use crate::math::linear::{Block, LanesWork, LinearPosterior, LinearPrior};
 use crate::math::wins::Race;
 use crate::model::linear::joint::FeatureMap;
 use crate::registry::save::{Decoder, Encoder};
@@ -540,6 +540,33 @@ impl ContextHeads {
         Ok(())
     }
 
+    /// The upper confidence bound of every row, `width` deviations above its mean reward.
+    pub(crate) fn bound_joint(
+        &self,
+        width: f64,
+        rows: JointRows<'_>,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) {
+        let (map, posterior) = (self.map, self.heads.posterior(0));
+        let [reduced] = scratch.doubles([map.n_action()]);
+        map.values(posterior.mean(), 1.0, rows, reduced, rewards);
+        scratch.with_features(LOT * map.dim(), |features, scratch| {
+            let BoundWork { indices, lanes, leverages } = scratch.work();
+            for (lot, rewards) in rewards.chunks_mut(LOT).enumerate() {
+                for (row, features) in features.chunks_exact_mut(map.dim()).take(rewards.len()).enumerate() {
+                    map.fill_row(rows, lot * LOT + row, 1.0, features);
+                }
+                indices.clear();
+                indices.extend(0..rewards.len());
+                posterior.leverages(features, indices, lanes, leverages);
+                for (reward, leverage) in rewards.iter_mut().zip(&*leverages) {
+                    *reward += width * leverage.sqrt();
+                }
+            }
+        });
+    }
+
     pub(crate) fn decode(
         map: FeatureMap,
         n_actions: usize,
@@ -549,6 +576,17 @@ impl ContextHeads {
     ) -> Result<Self, Error> {
         Ok(Self { heads: LinearHeads::decode(map.dim(), n_actions, prior, half_life.0, decoder)?, map })
     }
+}
+
+/// Rows whose leverages are computed together.
+const LOT: usize = 64;
+
+/// Buffers for the bounds of many rows.
+#[derive(Debug, Default)]
+struct BoundWork {
+    indices: Vec<usize>,
+    lanes: LanesWork,
+    leverages: Vec<f64>,
 }
 
 /// Buffers for the probabilities that each action wins.

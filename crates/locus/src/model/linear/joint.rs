@@ -51,7 +51,7 @@ impl Interactions {
 
 impl FeatureMap {
     /// Those of a learner's shape.
-    pub(crate) fn new(shape: Shape, interactions: Interactions) -> Self {
+    pub(crate) const fn new(shape: Shape, interactions: Interactions) -> Self {
         let n_action = shape.n_action_features;
         Self { n_context: shape.n_features - n_action, n_action, interactions }
     }
@@ -96,7 +96,12 @@ impl FeatureMap {
         }
     }
 
-    #[cfg(test)]
+    /// [`Self::fill`] with one of many rows.
+    pub(crate) fn fill_row(&self, rows: JointRows<'_>, row: usize, factor: f64, features: &mut [f64]) {
+        let (x, f) = rows.parts(row, self.n_context);
+        self.fill_parts(x, f, factor, features);
+    }
+
     /// The square length of a row's features but for the intercept, before the factor.
     pub(crate) fn square_length(&self, row: &[f32]) -> f64 {
         let squares =

@@ -6,10 +6,13 @@
 //! standard deviation of samples decreases with the number of observations. docs/locus-policy.md explains why, and where it
 //! fails.
 
-use crate::agent::{Breakdown, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
+use crate::agent::{
+    Breakdown, Decider, FitReport, JointRows, Learner, Observation, Plan, Replay, Scratch, WeightDraws,
+};
 use crate::math::decay::Decay;
 use crate::math::linear::LinearPrior;
 use crate::model::linear::heads::{LinearHeads, by_action};
+use crate::model::linear::joint::{FeatureMap, draws_of};
 use crate::model::linear::pooled::{
     Exploration, PooledConfig, Precision, Scale, Seen, decode_n_built, encode_n_built,
 };
@@ -50,6 +53,7 @@ buildable!(LinPoolConfig => LinPool);
 #[derive(Clone, Debug)]
 pub(crate) struct PooledHeads {
     heads: LinearHeads,
+    map: FeatureMap,
     exploration: Exploration,
     scale: Scale,
     seen: Seen,
@@ -71,6 +75,17 @@ impl PooledHeads {
         |action| self.heads.posterior(action).predict(features)
     }
 
+    fn fill(&self, context: &[f32], features: &mut [f64]) {
+        self.scale.fill_features(&self.map, context, features);
+    }
+
+    /// Draws the coefficients that all actions share, if they have features. **Samples.**
+    fn draw_coefficients(&self, rng: &mut Rng, coefficients: &mut [f64]) -> Result<(), Breakdown> {
+        let spread = self.exploration.draw_shared_spread(&self.heads, self.seen, rng)?;
+        self.heads.posterior(0).sample_coefficients(spread * spread, rng, coefficients);
+        Ok(())
+    }
+
     fn deviate(&self, rng: &mut Rng) -> impl FnOnce(&mut [f64]) -> Result<(), Breakdown> {
         |deviations| self.exploration.draw_deviations(&self.heads, self.seen, rng, deviations)
     }
@@ -86,7 +101,7 @@ impl Decider for PooledHeads {
     ) -> Result<(), Breakdown> {
         scratch.with_features(self.heads.dim(), |features, scratch| {
             for (context, rewards) in contexts.iter().zip(rewards.chunks_exact_mut(self.heads.n_actions())) {
-                self.scale.fill_features(context, features);
+                self.fill(context, features);
                 let (predict, deviate) = (self.predict(features), self.deviate(rng));
                 self.heads.value(features, scratch, rewards, predict, deviate)?;
                 self.scale.restore(rewards);
@@ -103,7 +118,7 @@ impl Decider for PooledHeads {
         scratch: &mut Scratch,
     ) -> Result<Choice, Breakdown> {
         scratch.with_features(self.heads.dim(), |features, scratch| {
-            self.scale.fill_features(request.context, features);
+            self.fill(request.context, features);
             let (predict, deviate) = (self.predict(features), self.deviate(rng));
             self.heads.find_best(&request, features, scratch, predict, deviate).map(Choice::new)
         })
@@ -118,7 +133,7 @@ impl Decider for PooledHeads {
         probabilities: &mut [f64],
     ) -> Result<(), Breakdown> {
         scratch.with_features(self.heads.dim(), |features, scratch| {
-            self.scale.fill_features(request.context, features);
+            self.fill(request.context, features);
             let predict = self.predict(features);
             self.heads.find_wins(&request, features, scratch, probabilities, predict, |spreads| {
                 self.exploration.draw_spreads(&self.heads, self.seen, rng, spreads)
@@ -134,7 +149,7 @@ impl Decider for PooledHeads {
         scratch: &mut Scratch,
         choices: &mut [Choice],
     ) -> Result<(), (usize, Breakdown)> {
-        let fill = |context: &[f32], features: &mut [f64]| self.scale.fill_features(context, features);
+        let fill = |context: &[f32], features: &mut [f64]| self.fill(context, features);
         self.heads.with_rows(requests, scratch, fill, |rows, work| {
             let deviate = |rng: &mut Rng, deviations: &mut [f64]| {
                 self.exploration.draw_deviations(&self.heads, self.seen, rng, deviations)
@@ -151,13 +166,43 @@ impl Decider for PooledHeads {
         scratch: &mut Scratch,
         probabilities: &mut [f64],
     ) -> Result<(), (usize, Breakdown)> {
-        let fill = |context: &[f32], features: &mut [f64]| self.scale.fill_features(context, features);
+        let fill = |context: &[f32], features: &mut [f64]| self.fill(context, features);
         self.heads.with_rows(requests, scratch, fill, |rows, work| {
             let spread = |rng: &mut Rng, spreads: &mut [f64]| {
                 self.exploration.draw_spreads(&self.heads, self.seen, rng, spreads)
             };
             self.heads.find_wins_many(rows, work, rngs, probabilities, self.heads.predict_rows(rows), spread)
         })
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let [coefficients, reduced] = scratch.doubles([self.map.dim(), self.map.n_action()]);
+        self.draw_coefficients(rng, coefficients)?;
+        self.map.values(coefficients, self.scale.context_factor, rows, reduced, rewards);
+        self.scale.restore(rewards);
+        Ok(())
+    }
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        draws: &WeightDraws,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let draws = draws_of(draws, self.map.dim(), |rng, weights| self.draw_coefficients(rng, weights))?;
+        let factor = self.scale.context_factor;
+        self.map.win_shares(draws, factor, None, (request, rows), scratch, probabilities)
     }
 }
 
@@ -174,14 +219,15 @@ impl LinPool {
 
     fn assemble(
         config: &LinPoolConfig,
-        heads: LinearHeads,
+        (heads, map): (LinearHeads, FeatureMap),
         precision: Precision,
         scale: Scale,
         n_observed: f64,
     ) -> Self {
         let features = vec![0.0; heads.dim()];
         let seen = Seen::by(&heads, n_observed);
-        let pooled = PooledHeads { heads, exploration: config.pooled.exploration_by_steps(), scale, seen };
+        let pooled =
+            PooledHeads { heads, map, exploration: config.pooled.exploration_by_steps(), scale, seen };
         let decay = Decay::new(config.agent.half_life.0);
         Self { pooled, precision, decay, reward_unit_floor: config.pooled.reward_unit_floor, features }
     }
@@ -194,16 +240,22 @@ impl Learner for LinPool {
     const HEEDS_WEIGHTS: bool = true;
     const FORGETS: bool = true;
 
+    fn check(config: &LinPoolConfig, shape: Shape) -> Result<(), Error> {
+        config.pooled.interactions.check(shape)
+    }
+
     fn plan(config: &LinPoolConfig) -> Plan {
         Plan::trained(&config.agent, config.rescale_every, config.pooled.replay_capacity.0)
             .on_replay(&config.pooled.replay)
+            .with_propensity_draws(config.pooled.propensity_draws as usize)
     }
 
     fn new(config: &LinPoolConfig, shape: Shape, _seed: Seed) -> Self {
-        let heads = LinearHeads::new(shape.n_features + 1, shape.n_actions, config.pooled.prior());
+        let map = config.pooled.map(shape);
+        let heads = LinearHeads::new(map.dim(), shape.n_actions, config.pooled.prior());
         let precision = Precision::given(config.pooled.prior_precision);
         let heads = heads.forgetting(config.agent.half_life.0);
-        Self::assemble(config, heads, precision, Scale::AS_GIVEN, 0.0)
+        Self::assemble(config, (heads, map), precision, Scale::AS_GIVEN, 0.0)
     }
 
     fn decider(&self) -> &PooledHeads {
@@ -211,8 +263,8 @@ impl Learner for LinPool {
     }
 
     fn observe(&mut self, outcome: &Outcome<'_>) {
-        let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
-        scale.fill_features(outcome.context, &mut self.features);
+        let PooledHeads { heads, map, scale, seen, .. } = &mut self.pooled;
+        scale.fill_features(map, outcome.context, &mut self.features);
         heads.observe(outcome.action, &self.features, scale.standardize(outcome.reward), outcome.weight);
         self.decay.pass(&mut seen.n_observed);
         seen.n_observed += outcome.weight;
@@ -222,12 +274,12 @@ impl Learner for LinPool {
         if let [only] = outcomes {
             return self.observe(only);
         }
-        let PooledHeads { heads, scale, seen, .. } = &mut self.pooled;
+        let PooledHeads { heads, map, scale, seen, .. } = &mut self.pooled;
         heads.observe_many(outcomes, |heads, outcomes| {
             let mut blocks = heads.in_blocks();
             for outcome in outcomes {
                 let Outcome { context, action, reward, weight, .. } = *outcome;
-                scale.fill_features(context, &mut self.features);
+                scale.fill_features(map, context, &mut self.features);
                 blocks.push(action, self.features.iter().copied(), scale.standardize(reward), weight);
                 if !self.decay.is_on() {
                     seen.n_observed += weight;
@@ -250,12 +302,12 @@ impl Learner for LinPool {
         if replay.is_sample() {
             return Ok(FitReport::default());
         }
-        let scale = Scale::of(replay, self.reward_unit_floor)?;
-        let (order, features) = (by_action(replay), &mut self.features);
+        let scale = Scale::of(replay, self.reward_unit_floor, &self.pooled.map)?;
+        let (order, features, map) = (by_action(replay), &mut self.features, self.pooled.map);
         let mut rebuild = self.pooled.heads.rebuild();
         for index in order {
             let Observation { context, action, reward, weight } = replay.get(index);
-            scale.fill_features(context, features);
+            scale.fill_features(&map, context, features);
             rebuild.push(action, features.iter().copied(), scale.standardize(reward), weight);
         }
         rebuild.finish();
@@ -285,9 +337,10 @@ impl Learner for LinPool {
         let scale = Scale::decode(decoder)?;
         let prior = LinearPrior { precision: precision.value(), ..config.pooled.prior() };
         let n_built = decode_n_built(shape, decoder)?;
-        let (dim, half_life) = (shape.n_features + 1, config.agent.half_life.0);
+        let map = config.pooled.map(shape);
+        let (dim, half_life) = (map.dim(), config.agent.half_life.0);
         let heads = LinearHeads::decode(dim, shape.n_actions, prior, half_life, decoder)?.built_with(n_built);
-        Ok(Self::assemble(config, heads, precision, scale, n_observed))
+        Ok(Self::assemble(config, (heads, map), precision, scale, n_observed))
     }
 }
 

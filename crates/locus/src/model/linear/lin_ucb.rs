@@ -9,7 +9,7 @@
 //! The width does not depend on the noise: α is in units of reward. Decisions are deterministic: propensities are 1, the seed has
 //! no effect, and [`Decider::draw`] returns the upper bounds.
 
-use crate::agent::{Breakdown, Decider, Learner, Plan, Scratch};
+use crate::agent::{Breakdown, Decider, JointRows, Learner, Plan, Scratch, WeightDraws};
 use crate::math::linear::LinearPrior;
 use crate::model::linear::heads::ContextHeads;
 use crate::model::linear::joint::FeatureMap;
@@ -124,6 +124,36 @@ impl Decider for LinUcb {
         })?;
         choices.iter_mut().for_each(|choice| *choice = Choice::certain(choice.action));
         Ok(())
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.context_heads.bound_joint(self.alpha, rows, scratch, rewards);
+        Ok(())
+    }
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        _draws: &WeightDraws,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_rewards(rows.len(), |bounds, scratch| {
+            self.draw_joint(rows, rng, scratch, bounds)?;
+            probabilities.fill(0.0);
+            probabilities[request.highest(bounds)?] = 1.0;
+            Ok(())
+        })
     }
 }
 

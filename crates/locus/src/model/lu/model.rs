@@ -16,7 +16,8 @@ use super::config::Shared;
 use super::latent::{Latent, Noise};
 use super::settings::{KlWeight, LatentInput, StdScale};
 use crate::agent::{
-    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws, win_shares,
+    Breakdown, Cache, Decider, FitReport, JointRows, Learner, Plan, Replay, Scratch, choose_by_draws,
+    win_shares,
 };
 use crate::math::nn::{
     Activation, Adam, ColumnNormals, InputGradient, LANES, Layout, Mlp, MlpWork, Normals, Panel,
@@ -369,6 +370,23 @@ impl<C: LuConfig> Decider for LuDecider<C> {
             *scratch.work() = normals;
             checked
         })
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    /// The weights have no uncertainty: every row draws its own z.
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let work: &mut Work<<C::Latent as Latent>::Work> = scratch.work();
+        work.batch.set_joint(rows, self.parts.shape.n_features, self.parts.shared.latent_dim);
+        self.parts.forward(&self.parameters, &mut Normals::new(rng), work);
+        self.scale.read_rewards(work.decoder.output(), rewards);
+        if rewards.iter().all(|reward| reward.is_finite()) { Ok(()) } else { self.parts.check_forward(work) }
     }
 }
 

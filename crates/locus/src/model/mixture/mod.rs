@@ -23,12 +23,15 @@ pub use config::LocusConfig;
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Observation, Plan, Replay, Scratch};
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, JointRows, Learner, Observation, Plan, Replay, Scratch, WeightDraws,
+};
 use crate::math::decay::Decay;
 use crate::math::linear::{LanesWork, LinearPrior};
 use crate::math::nn::Panel;
 use crate::model::linear::batch::{BatchWork, Rows};
 use crate::model::linear::heads::{LinearHeads, by_action};
+use crate::model::linear::joint::{FeatureMap, draws_of};
 use crate::model::linear::pooled::{
     Exploration, Precision, Scale, Seen, decode_n_built, encode_n_built, pooled_noise,
 };
@@ -73,6 +76,7 @@ const CHUNK: usize = 512;
 #[derive(Clone, Debug)]
 pub(crate) struct Experts {
     exploration: Exploration,
+    map: FeatureMap,
     scale: Scale,
     weights: Arc<Weights>,
     /// The factor that scales the net's features to a mean square length of 1.
@@ -123,7 +127,7 @@ impl Experts {
         features: &mut [f64],
     ) -> Result<(), Breakdown> {
         let (linear, deep) = features.split_at_mut(self.linear.dim());
-        self.scale.fill_features(context, linear);
+        self.scale.fill_features(&self.map, context, linear);
         fill_column(self.weights.features(&[context], work)?, 0, deep);
         self.weigh(deep);
         Ok(())
@@ -191,7 +195,7 @@ impl Experts {
             let Weights { net, parameters } = &*self.weights;
             let panel = net.features_of_batch(parameters, &contexts, scratch.work())?;
             for (column, own) in all.chunks_exact_mut(dim).enumerate() {
-                self.scale.fill_features(contexts[column], &mut own[..n_linear]);
+                self.scale.fill_features(&self.map, contexts[column], &mut own[..n_linear]);
                 fill_column(panel, column, &mut own[n_linear..]);
                 self.weigh(&mut own[n_linear..]);
                 linear[column * n_linear..][..n_linear].copy_from_slice(&own[..n_linear]);
@@ -208,6 +212,56 @@ impl Experts {
     fn weigh(&self, features: &mut [f64]) {
         // In this order, because published results were computed so.
         features.iter_mut().for_each(|feature| *feature = *feature * self.net_factor * self.net_weight);
+    }
+
+    /// The linear coefficients of the mean reward [d], both experts' averaged, and the net's [H] for features φ as they are.
+    fn mean_coefficients(&self, linear: &mut [f64], net: &mut [f64]) {
+        linear.fill(0.0);
+        net.fill(0.0);
+        let [by_linear, by_deep] = self.probabilities;
+        // An expert of weight 0 is skipped: its mean may have overflowed.
+        if by_linear > 0.0 {
+            let means = self.linear.posterior(0).mean();
+            linear.iter_mut().zip(means).for_each(|(place, mean)| *place += by_linear * mean);
+        }
+        if by_deep > 0.0 {
+            let (first, rest) = self.deep.posterior(0).mean().split_at(linear.len());
+            linear.iter_mut().zip(first).for_each(|(place, mean)| *place += by_deep * mean);
+            let factor = by_deep * self.net_factor * self.net_weight;
+            net.iter_mut().zip(rest).for_each(|(place, mean)| *place = factor * mean);
+        }
+    }
+
+    /// The values of rows: by the mean, and by deviations of the linear coefficients that `deviate` adds, on the policy's scale.
+    fn values(
+        &self,
+        rows: JointRows<'_>,
+        scratch: &mut Scratch,
+        values: &mut [f64],
+        deviate: impl FnOnce(&mut [f64], &mut [f64]) -> Result<(), Breakdown>,
+    ) -> Result<(), Breakdown> {
+        let (n_linear, n_net) = (self.linear.dim(), self.weights.net.dim());
+        scratch.with_features(2 * n_linear + n_net, |room, scratch| {
+            let (linear, room) = room.split_at_mut(n_linear);
+            let (net, deviations) = room.split_at_mut(n_net);
+            self.mean_coefficients(linear, net);
+            deviate(linear, deviations)?;
+            let [reduced] = scratch.doubles([self.map.n_action()]);
+            self.map.values(linear, self.scale.context_factor, rows, reduced, values);
+            if self.probabilities[1] > 0.0 {
+                let Weights { net: layers, parameters } = &*self.weights;
+                let features = layers.features_of_joint(parameters, rows, scratch.work())?;
+                features.add_lines(net, values);
+            }
+            Ok(())
+        })
+    }
+
+    /// Draws how far the linear coefficients that all actions share are from their mean. **Samples.**
+    fn draw_deviations(&self, rng: &mut Rng, deviations: &mut [f64]) -> Result<(), Breakdown> {
+        let spread = self.exploration.draw_shared_spread(&self.linear, self.seen, rng)?;
+        self.linear.posterior(0).sample_deviations(spread, rng, deviations);
+        Ok(())
     }
 
     fn deviate(&self, rng: &mut Rng) -> impl FnOnce(&mut [f64]) -> Result<(), Breakdown> {
@@ -292,6 +346,41 @@ impl Decider for Experts {
             self.linear.find_wins_many(rows, work, rngs, probabilities, predict, spread)
         })
     }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.values(rows, scratch, rewards, |coefficients, deviations| {
+            self.draw_deviations(rng, deviations)?;
+            coefficients.iter_mut().zip(deviations).for_each(|(place, deviation)| *place += *deviation);
+            Ok(())
+        })?;
+        self.scale.restore(rewards);
+        Ok(())
+    }
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        draws: &WeightDraws,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let draws = draws_of(draws, self.map.dim(), |rng, weights| self.draw_deviations(rng, weights))?;
+        scratch.with_rewards(rows.len(), |means, scratch| {
+            self.values(rows, scratch, means, |_, _| Ok(()))?;
+            let factor = self.scale.context_factor;
+            self.map.win_shares(draws, factor, Some(means), (request, rows), scratch, probabilities)
+        })
+    }
 }
 
 /// w, given the noise that the regressions saw: coefficients have the variance σ²/λ, so w²σ²/λ is that of what the net adds. The unit of
@@ -317,7 +406,8 @@ impl Locus {
     /// Rebuilds the posteriors from all observations in the replay, with the current net and a recomputed scale. The unit of
     /// rewards was `unit_ratio` times the new one.
     fn rebuild(&mut self, replay: &Replay, unit_ratio: f64, work: &mut Work) -> Result<(), Breakdown> {
-        let Experts { scale, weights, net_factor, net_weight: w, linear, deep, seen, .. } = &mut self.experts;
+        let Experts { map, scale, weights, net_factor, net_weight: w, linear, deep, seen, .. } =
+            &mut self.experts;
         let (n_linear, n_net) = (linear.dim(), weights.net.dim());
         work.all_features.clear();
         let mut contexts = Vec::with_capacity(CHUNK.min(replay.len()));
@@ -339,13 +429,13 @@ impl Locus {
             })
             .sum();
         *net_factor = if squares > 0.0 { (replay.total_weight() / squares).sqrt() } else { 1.0 };
-        let (scale, net_factor, order) = (*scale, *net_factor, by_action(replay));
+        let (map, scale, net_factor, order) = (*map, *scale, *net_factor, by_action(replay));
         let take_in_all = |net_weight: f64, heads: &mut LinearHeads| {
             let mut own = vec![0.0; heads.dim()];
             let mut rebuild = heads.rebuild();
             for &index in &order {
                 let Observation { context, action, reward, weight } = replay.get(index);
-                scale.fill_features(context, &mut own);
+                scale.fill_features(&map, context, &mut own);
                 let by_net = &work.all_features[index * n_net..][..n_net];
                 for (place, feature) in own[n_linear..].iter_mut().zip(by_net) {
                     *place = net_weight * net_factor * feature;
@@ -383,20 +473,27 @@ impl Learner for Locus {
     const HEEDS_WEIGHTS: bool = true;
     const FORGETS: bool = true;
 
+    fn check(config: &LocusConfig, shape: Shape) -> Result<(), Error> {
+        config.pooled.interactions.check(shape)
+    }
+
     fn plan(config: &LocusConfig) -> Plan {
         Plan::trained(&config.agent, config.train_every, config.pooled.replay_capacity.0)
             .on_replay(&config.pooled.replay)
+            .with_propensity_draws(config.pooled.propensity_draws as usize)
     }
 
     fn new(config: &LocusConfig, shape: Shape, seed: Seed) -> Self {
         let (weights, trainer) = GaussTrainer::new(config, shape, &mut seed.stream("init", 0));
-        let n_linear = shape.n_features + 1;
+        let map = config.pooled.map(shape);
+        let n_linear = map.dim();
         let half_life = config.agent.half_life.0;
         let heads = |dim| LinearHeads::new(dim, shape.n_actions, config.pooled.prior()).forgetting(half_life);
         let (linear, deep) = (heads(n_linear), heads(n_linear + weights.net.dim()));
         let evidence = Evidence::new(config.evidence_discount, Decay::new(half_life));
         let experts = Experts {
             exploration: config.exploration(),
+            map,
             scale: Scale::AS_GIVEN,
             weights: Arc::new(weights),
             net_factor: 1.0,
@@ -454,7 +551,7 @@ impl Learner for Locus {
         let mut work = self.work.0.take().unwrap_or_default();
         let unit_before = self.experts.scale.reward_unit;
         if !replay.is_sample() {
-            self.experts.scale = Scale::of(replay, self.reward_unit_floor)?;
+            self.experts.scale = Scale::of(replay, self.reward_unit_floor, &self.experts.map)?;
         }
         let scale = self.experts.scale.of_rewards();
         let weights = Arc::make_mut(&mut self.experts.weights);
@@ -505,7 +602,8 @@ impl Learner for Locus {
         let scale = Scale::decode(decoder)?;
         let evidence = Evidence::new(config.evidence_discount, Decay::new(half_life)).decode(decoder)?;
         let (weights, trainer) = GaussTrainer::decode(config, shape, decoder)?;
-        let n_linear = shape.n_features + 1;
+        let map = config.pooled.map(shape);
+        let n_linear = map.dim();
         let mut expert = |dim: usize| -> Result<(f64, LinearHeads), Error> {
             let net_weight = decoder.f64()?;
             if !(net_weight >= 0.0 && net_weight.is_finite()) {
@@ -518,6 +616,7 @@ impl Learner for Locus {
         let (net_weight, deep) = expert(n_linear + weights.net.dim())?;
         let experts = Experts {
             exploration: config.exploration(),
+            map,
             scale,
             weights: Arc::new(weights),
             net_factor,

@@ -17,7 +17,8 @@ mod tests;
 use std::sync::Arc;
 
 use crate::agent::{
-    Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws, win_shares,
+    Breakdown, Cache, Decider, FitReport, JointRows, Learner, Plan, Replay, Scratch, WeightDraws,
+    choose_by_draws, win_shares,
 };
 use crate::model::ensemble::DrawnNets;
 use crate::model::net::reward_net::{AllUnits, Extent, NetWork, RewardNetConfig, Trainer, Weights};
@@ -156,6 +157,37 @@ impl Decider for NetDraw {
                 let Weights { net, parameters } = &self.nets[net];
                 net.predict_batch(parameters, contexts, scratch.work(), rewards, |_| {})
             })
+        })
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Weights { net, parameters } = &self.nets[rng.below(self.nets.len())];
+        net.predict_joint(parameters, rows, scratch.work(), rewards, |_| {})
+    }
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        _draws: &WeightDraws,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_rewards(self.nets.len() * rows.len(), |rewards, scratch| {
+            for (weights, rewards) in self.nets.iter().zip(rewards.chunks_exact_mut(rows.len())) {
+                let Weights { net, parameters } = weights;
+                net.predict_joint(parameters, rows, scratch.work(), rewards, |_| {})?;
+            }
+            win_shares(&request, rewards, probabilities)
         })
     }
 }

@@ -13,7 +13,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, choose_by_draws};
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, JointRows, Learner, Plan, Replay, Scratch, choose_by_draws,
+};
 use crate::math::nn::Panel;
 use crate::model::net::reward_net::{NetWork, RewardNetConfig, Trainer, Units, Weights};
 use crate::registry::Definition;
@@ -96,6 +98,17 @@ impl KeptUnits {
         }
     }
 
+    /// Drops the same units in every column. **Samples.**
+    fn pass_alike(&self, outputs: &mut Panel, rng: &mut Rng) {
+        for first in (0..outputs.n_features()).step_by(2) {
+            let mut bits = rng.next_u64();
+            for feature in first..outputs.n_features().min(first + 2) {
+                outputs.line_mut(feature).iter_mut().for_each(|output| *output = self.keep(bits, *output));
+                bits >>= 32;
+            }
+        }
+    }
+
     /// What is left of an output, by the lower 32 of random bits.
     fn keep(&self, bits: u64, output: f32) -> f32 {
         // Also sets a dropped output to 0 if it overflowed.
@@ -146,6 +159,20 @@ impl Decider for DropoutDecider {
                 self.units.pass_columns(outputs, rngs);
             })
         })
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Weights { net, parameters } = &*self.weights;
+        let pass = |outputs: &mut Panel| self.units.pass_alike(outputs, rng);
+        net.predict_joint(parameters, rows, scratch.work(), rewards, pass)
     }
 }
 

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch, pick};
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, JointRows, Learner, Plan, Replay, Scratch, WeightDraws, pick,
+};
 use crate::model::net::reward_net::{AllUnits, NetWork, RewardNetConfig, Trainer, Weights};
 use crate::model::training::reward_scaling::RewardScaling;
 use crate::registry::save::{Decoder, Encoder};
@@ -129,6 +131,33 @@ impl<R: Randomize> Decider for RandomizedDecider<R> {
         for (request, probabilities) in requests.iter().zip(probabilities.chunks_exact_mut(net.n_actions())) {
             self.apply_rule(request, probabilities);
         }
+        Ok(())
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let Weights { net, parameters } = &*self.weights;
+        net.predict_joint(parameters, rows, scratch.work(), rewards, |_| {})
+    }
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        _draws: &WeightDraws,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        self.draw_joint(rows, rng, scratch, probabilities)?;
+        self.apply_rule(&request, probabilities);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Minibatches: rows drawn from the replay, as the columns of a net's input.
 
 use crate::Rng;
-use crate::agent::{Observation, Replay};
+use crate::agent::{JointRows, Observation, Replay};
 use crate::math::nn::{Input, LANES, Panel, SparseRows};
 use crate::model::training::reward_scaling::RewardScale;
 
@@ -114,6 +114,21 @@ impl Minibatch {
     pub(crate) fn set_batch(&mut self, contexts: &[&[f32]], n_features: usize, n_more_lines: usize) {
         self.inputs.reshape_padded(n_features + n_more_lines, contexts.len());
         self.inputs.put_rows(0, contexts);
+    }
+
+    /// The same for rows `[x, f_a]`.
+    pub(crate) fn set_joint(&mut self, rows: JointRows<'_>, n_features: usize, n_more_lines: usize) {
+        self.inputs.reshape_padded(n_features + n_more_lines, rows.len());
+        let n_shared = rows.shared().len();
+        for (line, value) in rows.shared().iter().enumerate() {
+            self.inputs.line_mut(line).fill(*value);
+        }
+        let n_own = n_features - n_shared;
+        for feature in 0..n_own {
+            let values = rows.own().iter().skip(feature).step_by(n_own);
+            let line = self.inputs.line_mut(n_shared + feature);
+            line.iter_mut().zip(values).for_each(|(place, value)| *place = *value);
+        }
     }
 
     /// Draws the rows from all observations that are kept. **Samples.**

@@ -1,9 +1,11 @@
 //! Settings of policies with pooled noise.
 
 use super::Exploration;
+use crate::Shape;
 use crate::math::linear::LinearPrior;
+use crate::model::linear::joint::FeatureMap;
 use crate::registry::settings::{ReplayConfig, config};
-use crate::registry::values::Capacity;
+use crate::registry::values::{Capacity, Interactions};
 
 config! {
     /// Settings that `lin-pool` and `locus` share.
@@ -22,6 +24,11 @@ config! {
         exploration: f64 = 1.0, Range::within(0.0, 1e6), "our choice";
         /// Replay capacity: how many of the last observations are used to rebuild scale and posteriors, and to train nets
         replay_capacity: Capacity = Capacity(None), Range::ANY, "our choice";
+        /// With features of actions: off regresses on [x, f, 1], all also on the products x_i·f_j, only on [x, 1] ⊗ f alone
+        interactions: Interactions = Interactions::Off, Range::ANY, "our choice";
+        /// With features of actions: S, samples of the coefficients that give the probabilities of decisions, if they are requested
+        /// or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..replay: ReplayConfig = ReplayConfig::default();
     }
 }
@@ -29,6 +36,10 @@ config! {
 impl PooledConfig {
     pub(crate) fn prior(&self) -> LinearPrior {
         LinearPrior { precision: self.prior_precision, shape: self.prior_shape, rate: self.prior_rate }
+    }
+
+    pub(crate) fn map(&self, shape: Shape) -> FeatureMap {
+        FeatureMap::new(shape, self.interactions)
     }
 
     /// Tempering that depends on t alone.

@@ -88,6 +88,20 @@ impl Exploration {
         self.draw(heads, seen, rng, spreads, |_| 1.0)
     }
 
+    /// Draws α·σ of a regression that all actions share: A is 1 and D its dimension, and no action has few observations. **Samples.**
+    ///
+    /// Its own noise is the pooled noise, so it is drawn once.
+    pub(crate) fn draw_shared_spread(
+        &self,
+        heads: &LinearHeads,
+        seen: Seen,
+        rng: &mut Rng,
+    ) -> Result<f64, Breakdown> {
+        let variance = heads.posterior(0).sample_noise_variance(rng);
+        let variance = check_variance(variance, || "the drawn noise variance".to_owned())?;
+        Ok(Self { tempering_rarity: f64::INFINITY, ..*self }.alpha(seen, 1.0) * variance.sqrt())
+    }
+
     fn draw(
         &self,
         heads: &LinearHeads,

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::agent::Breakdown;
 use crate::agent::Replay;
+use crate::model::linear::joint::FeatureMap;
 use crate::model::training::reward_scaling::RewardScale;
 use crate::registry::save::{Decoder, Encoder};
 
@@ -25,8 +26,9 @@ impl Scale {
     /// No scaling.
     pub(crate) const AS_GIVEN: Self = Self { reward_mean: 0.0, reward_unit: 1.0, context_factor: 1.0 };
 
-    /// The scale of all observations in a replay that is not empty, each by its weight. Fails if their rewards are so large that it overflows.
-    pub(crate) fn of(replay: &Replay, unit_floor: f64) -> Result<Self, Breakdown> {
+    /// The scale of all observations in a replay that is not empty, each by its weight. What is scaled are the features of contexts by
+    /// `map`, but for the intercept. Fails if their rewards are so large that it overflows.
+    pub(crate) fn of(replay: &Replay, unit_floor: f64, map: &FeatureMap) -> Result<Self, Breakdown> {
         let n = replay.total_weight();
         let observations = || (0..replay.len()).map(|index| replay.get(index));
         let reward_mean = observations().map(|seen| seen.weight * seen.reward / n).sum::<f64>();
@@ -36,7 +38,7 @@ impl Scale {
             let place = "the standard deviation of all rewards".to_owned();
             return Err(Breakdown { place, found: reward_unit });
         }
-        let lengths: f64 = observations().map(|seen| seen.weight * square_length(seen.context)).sum();
+        let lengths: f64 = observations().map(|seen| seen.weight * map.square_length(seen.context)).sum();
         let context_factor = if lengths > 0.0 { (n / lengths).sqrt() } else { 1.0 };
         Ok(Self { reward_mean, reward_unit, context_factor })
     }
@@ -51,12 +53,9 @@ impl Scale {
         values.iter_mut().for_each(|value| *value = self.reward_mean + self.reward_unit * *value);
     }
 
-    /// Writes `[c·x, 1]` to the first entries of `features`.
-    pub(crate) fn fill_features(&self, context: &[f32], features: &mut [f64]) {
-        for (feature, &value) in features.iter_mut().zip(context) {
-            *feature = self.context_factor * f64::from(value);
-        }
-        features[context.len()] = 1.0;
+    /// Writes the features of a context by `map`, `[c·x, 1]` unless actions have features, to the first entries of `features`.
+    pub(crate) fn fill_features(&self, map: &FeatureMap, context: &[f32], features: &mut [f64]) {
+        map.fill(context, self.context_factor, features);
     }
 
     /// The scale of rewards as f32, for nets.
@@ -82,14 +81,13 @@ impl Scale {
     }
 }
 
-fn square_length(context: &[f32]) -> f64 {
-    context.iter().map(|&value| f64::from(value) * f64::from(value)).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
+    use crate::registry::values::Interactions;
+    use crate::{Outcome, Shape};
+
+    const MAP: FeatureMap = FeatureMap::new(Shape::new(2, 1), Interactions::Off);
 
     fn replay(rewards: &[f64]) -> Replay {
         let mut replay = Replay::new(2, None);
@@ -103,12 +101,12 @@ mod tests {
     /// Lengths 0, 5 and 10 have a mean square of 125/3; rewards 1, 4 and 7 a mean of 4 and a variance of 6.
     #[test]
     fn the_scale_is_that_of_all_observations() {
-        let scale = Scale::of(&replay(&[1.0, 4.0, 7.0]), 1.0).unwrap();
+        let scale = Scale::of(&replay(&[1.0, 4.0, 7.0]), 1.0, &MAP).unwrap();
         assert!((scale.reward_mean - 4.0).abs() < 1e-12);
         assert!((scale.reward_unit - 6_f64.sqrt()).abs() < 1e-12);
         assert!((scale.context_factor - (3.0 / 125_f64).sqrt()).abs() < 1e-12);
         let mut features = [9.0; 3];
-        scale.fill_features(&[1.0, 2.0], &mut features);
+        scale.fill_features(&MAP, &[1.0, 2.0], &mut features);
         let c = scale.context_factor;
         assert_eq!(features, [c, 2.0 * c, 1.0]);
         let mut values = [scale.standardize(17.0)];
@@ -127,7 +125,7 @@ mod tests {
             (0..weight).for_each(|_| repeated.push(&outcome));
         }
         let [found, expected] = [weighted, repeated].map(|replay| {
-            let scale = Scale::of(&replay, 1.0).unwrap();
+            let scale = Scale::of(&replay, 1.0, &MAP).unwrap();
             [scale.reward_mean, scale.reward_unit, scale.context_factor]
         });
         for (found, expected) in found.iter().zip(expected) {
@@ -138,16 +136,16 @@ mod tests {
     /// Small rewards keep their size, contexts of zeros their zeros.
     #[test]
     fn what_is_small_is_not_blown_up() {
-        let scale = Scale::of(&replay(&[0.0, 1.0, 0.0, 1.0]), 1.0).unwrap();
+        let scale = Scale::of(&replay(&[0.0, 1.0, 0.0, 1.0]), 1.0, &MAP).unwrap();
         assert_eq!((scale.reward_mean, scale.reward_unit), (0.5, 1.0));
-        let mut zeros = Replay::new(1, None);
-        zeros.push(&Outcome::new(0, &[0.0], 0, 2.0));
-        assert_eq!(Scale::of(&zeros, 1.0).unwrap().context_factor, 1.0);
+        let mut zeros = Replay::new(2, None);
+        zeros.push(&Outcome::new(0, &[0.0; 2], 0, 2.0));
+        assert_eq!(Scale::of(&zeros, 1.0, &MAP).unwrap().context_factor, 1.0);
     }
 
     #[test]
     fn rewards_that_have_no_scale_are_refused() {
-        let breakdown = Scale::of(&replay(&[1e300, -1e300]), 1.0).unwrap_err();
+        let breakdown = Scale::of(&replay(&[1e300, -1e300]), 1.0, &MAP).unwrap_err();
         assert_eq!(breakdown.place, "the standard deviation of all rewards");
     }
 }

@@ -21,10 +21,15 @@ pub use config::NeuralLinearConfig;
 
 use std::sync::Arc;
 
-use crate::agent::{Breakdown, Cache, Decider, FitReport, Learner, Plan, Replay, Scratch};
+use crate::agent::check_reward;
+use crate::agent::{
+    Breakdown, Cache, Decider, FitReport, JointRows, Learner, Plan, Replay, Scratch, WeightDraws,
+};
+use crate::math::draw_wins::DrawWins;
 use crate::math::nn::Panel;
 use crate::model::linear::batch::{BatchWork, Rows};
 use crate::model::linear::heads::{LinearHeads, by_action};
+use crate::model::linear::joint::draws_of;
 use crate::model::net::reward_net::{AllUnits, NetWork, Trainer, Weights};
 use crate::registry::Definition;
 use crate::registry::save::{Decoder, Encoder};
@@ -175,6 +180,48 @@ impl Decider for NetHeads {
             let spread = |rng: &mut Rng, spreads: &mut [f64]| self.heads.draw_spreads(rng, spreads);
             self.heads.find_wins_many(rows, work, rngs, probabilities, self.heads.predict_rows(rows), spread)
         })
+    }
+
+    const HEEDS_CANDIDATES: bool = true;
+
+    fn draw_joint(
+        &self,
+        rows: JointRows<'_>,
+        rng: &mut Rng,
+        scratch: &mut Scratch,
+        rewards: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        scratch.with_features(self.heads.dim(), |coefficients, scratch| {
+            self.heads.draw_coefficients(rng, coefficients)?;
+            let Weights { net, parameters } = &*self.weights;
+            let features = net.features_of_joint(parameters, rows, scratch.work())?;
+            rewards.fill(0.0);
+            features.add_lines(coefficients, rewards);
+            Ok(())
+        })
+    }
+
+    fn distribution_of_candidates(
+        &self,
+        request: Request<'_>,
+        rows: JointRows<'_>,
+        draws: &WeightDraws,
+        _rng: &mut Rng,
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<(), Breakdown> {
+        let draw = |rng: &mut Rng, weights: &mut [f64]| self.heads.draw_coefficients(rng, weights);
+        let draws = draws_of(draws, self.heads.dim(), draw)?;
+        let mut wins = std::mem::take::<DrawWins>(scratch.work());
+        wins.clear(self.heads.dim());
+        let Weights { net, parameters } = &*self.weights;
+        let features = net.features_of_joint(parameters, rows, scratch.work())?;
+        for candidate in (0..rows.len()).filter(|&candidate| request.allows(candidate)) {
+            wins.enter(candidate, 0.0, column_of(features, candidate));
+        }
+        let counted = wins.count(draws, probabilities);
+        *scratch.work() = wins;
+        counted.or_else(|(candidate, value)| check_reward(candidate, value))
     }
 }
 

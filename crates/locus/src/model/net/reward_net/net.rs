@@ -3,7 +3,7 @@
 //! It predicts every action's reward, linearly from its last hidden layer. The loss is the squared error of the prediction for
 //! the action taken, averaged over the minibatch.
 
-use crate::agent::Breakdown;
+use crate::agent::{Breakdown, JointRows};
 use crate::math::nn::{Activation, Dense, InputGradient, Layout, Mlp, MlpWork, Panel};
 use crate::model::training::minibatch::Minibatch;
 use crate::model::training::reward_scaling::RewardScale;
@@ -166,6 +166,37 @@ impl RewardNet {
         work.batch.set_batch(contexts, self.n_features, 0);
         self.forward(parameters, work, pass);
         self.read_predictions(work, rewards)
+    }
+
+    /// The predicted reward of every row `[x, f_a]`, by a net for a single action. `pass` may change what a hidden layer gives. Fails if
+    /// one is not finite.
+    pub(crate) fn predict_joint(
+        &self,
+        parameters: &[f32],
+        rows: JointRows<'_>,
+        work: &mut NetWork,
+        rewards: &mut [f64],
+        pass: impl FnMut(&mut Panel),
+    ) -> Result<(), Breakdown> {
+        work.batch.set_joint(rows, self.n_features, 0);
+        self.forward(parameters, work, pass);
+        self.read_predictions(work, rewards)
+    }
+
+    /// The features [dim, N] of rows `[x, f_a]`. Fails if one is not finite.
+    pub(crate) fn features_of_joint<'a>(
+        &self,
+        parameters: &[f32],
+        rows: JointRows<'_>,
+        work: &'a mut NetWork,
+    ) -> Result<&'a Panel, Breakdown> {
+        work.batch.set_joint(rows, self.n_features, 0);
+        self.hidden.forward(parameters, work.batch.inputs.all(), &mut work.hidden);
+        let not_finite = |line: &[f32]| line.iter().any(|value| !value.is_finite());
+        match work.features().all().iter().any(not_finite) {
+            false => Ok(work.features()),
+            true => Err(self.find_breakdown(work, "a feature")),
+        }
     }
 
     /// The features [dim, N] of a batch of contexts: they do not depend on how many there are. If one is not finite, fails with the column
