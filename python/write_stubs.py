@@ -25,7 +25,8 @@ def stub() -> str:
     lines += ["def annotation(setting: SettingInfo) -> str: ..."]
     for info in lb.policies():
         lines += ["", f"class {class_name(info['id'])}(BasePolicy):", "    policy_id: str", "    def __init__("]
-        lines += ["        self,", "        *,", "        n_features: int,", "        n_actions: int,"]
+        lines += ["        self,", "        *,", "        n_features: int,", "        n_actions: int | None = None,"]
+        lines += ["        n_action_features: int | None = None,"]
         lines += ["        seed: int = 0,", "        random_state: int | None = None,"]
         lines += [f'        preset: {literal(info["presets"])} = "{info["presets"][0]}",']
         for setting in info["settings"]:

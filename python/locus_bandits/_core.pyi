@@ -61,9 +61,9 @@ class FitReport:
 @disjoint_base
 class PolicyBase:
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
-    def _build(self, text: str, n_features: int, n_actions: int, seed: int) -> None: ...
+    def _build(self, text: str, n_features: int, n_actions: int, n_action_features: int, seed: int) -> None: ...
     def _load(self, bytes: bytes) -> None: ...
-    def _described(self) -> tuple[str, int, int, int]: ...
+    def _described(self) -> tuple[str, int, int, int, int]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -71,7 +71,13 @@ class PolicyBase:
     @property
     def next_round(self) -> int: ...
     def choose(
-        self, x: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None, propensity: bool = True, round: int | None = None
+        self,
+        x: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | None = None,
+        propensity: bool = True,
+        round: int | None = None,
     ) -> Decision: ...
     @overload
     def choose_many(
@@ -79,6 +85,7 @@ class PolicyBase:
         X: npt.ArrayLike,
         *,
         allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
         propensity: Literal[True] = True,
         rounds: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
@@ -88,6 +95,7 @@ class PolicyBase:
         X: npt.ArrayLike,
         *,
         allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
         propensity: bool,
         rounds: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64] | None]: ...
@@ -99,6 +107,7 @@ class PolicyBase:
         *,
         rounds: npt.ArrayLike | None = None,
         weights: npt.ArrayLike | None = None,
+        action_features: npt.ArrayLike | None = None,
     ) -> FitReport: ...
     def train(self) -> FitReport: ...
     def add_action(self) -> int: ...
@@ -106,8 +115,20 @@ class PolicyBase:
     def restore_action(self, action: int) -> None: ...
     @property
     def retired_actions(self) -> list[int]: ...
-    def predict(self, X: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]: ...
-    def predict_proba(self, X: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]: ...
+    def predict(
+        self,
+        X: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
+    ) -> npt.NDArray[np.int64]: ...
+    def predict_proba(
+        self,
+        X: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
+    ) -> npt.NDArray[np.float64]: ...
     def sample_rewards(self, X: npt.ArrayLike, *, round: int | None = None) -> npt.NDArray[np.float64]: ...
     def snapshot(self) -> Snapshot: ...
     def to_bytes(self) -> bytes: ...
@@ -121,9 +142,17 @@ class Snapshot:
     @property
     def n_actions(self) -> int: ...
     @property
+    def n_action_features(self) -> int: ...
+    @property
     def next_round(self) -> int: ...
     def choose(
-        self, x: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None, propensity: bool = True, round: int | None = None
+        self,
+        x: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | None = None,
+        propensity: bool = True,
+        round: int | None = None,
     ) -> Decision: ...
     @overload
     def choose_many(
@@ -131,6 +160,7 @@ class Snapshot:
         X: npt.ArrayLike,
         *,
         allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
         propensity: Literal[True] = True,
         rounds: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
@@ -140,11 +170,24 @@ class Snapshot:
         X: npt.ArrayLike,
         *,
         allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
         propensity: bool,
         rounds: npt.ArrayLike | None = None,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64] | None]: ...
-    def predict(self, X: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]: ...
-    def predict_proba(self, X: npt.ArrayLike, *, allowed: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]: ...
+    def predict(
+        self,
+        X: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
+    ) -> npt.NDArray[np.int64]: ...
+    def predict_proba(
+        self,
+        X: npt.ArrayLike,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        candidates: npt.ArrayLike | Sequence[npt.ArrayLike] | None = None,
+    ) -> npt.NDArray[np.float64]: ...
     def sample_rewards(self, X: npt.ArrayLike, *, round: int | None = None) -> npt.NDArray[np.float64]: ...
 
 @final
@@ -176,12 +219,15 @@ class ProblemBase:
     @property
     def n_actions(self) -> int: ...
     @property
+    def n_action_features(self) -> int: ...
+    @property
     def max_steps(self) -> int | None: ...
     @property
     def notes(self) -> list[str]: ...
     def rounds(
         self, steps: int = 2000, *, seed: int = 0, trial: int = 0
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+    def candidates(self, steps: int = 2000, *, seed: int = 0, trial: int = 0) -> npt.NDArray[np.float32]: ...
     def policy_seed(self, policy: str, *, seed: int = 0, trial: int = 0) -> int: ...
 
 def policies() -> list[PolicyInfo]: ...

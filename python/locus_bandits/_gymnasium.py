@@ -17,6 +17,11 @@ class BanditEnv(gymnasium.Env[Observation, np.int64]):
     """Contexts are observations, and an episode ends when its rounds do."""
 
     def __init__(self, problem: Problem, *, seed: int, trial: int, steps: int) -> None:
+        if problem.n_action_features > 0:
+            raise ValueError(
+                f"the actions of {problem.name} have features and change every round, which an environment cannot show; "
+                "use its rounds and candidates"
+            )
         self.problem = problem
         self.steps = steps if problem.max_steps is None else min(steps, problem.max_steps)
         self._seed, self._next_trial = seed, trial

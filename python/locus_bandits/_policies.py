@@ -66,6 +66,7 @@ def _doc(info: PolicyInfo) -> str:
     lines += ["Every setting is a keyword; None stands for the preset's value.", "", "Parameters", "----------"]
     lines += ["n_features : int", "    The number of features of a context."]
     lines += ["n_actions : int", "    The number of actions."]
+    lines += ["n_action_features : int", "    In place of it, the number of features of an action; decisions then bring ``candidates``."]
     lines += ["seed : int, default 0", "    The random seed; ``random_state`` is another name of it."]
     presets = f"One of {', '.join(info['presets'])}." if len(info["presets"]) > 1 else "The only preset."
     lines += [f"preset : str, default {info['presets'][0]!r}", f"    {presets}"]
@@ -93,7 +94,8 @@ def _make(info: PolicyInfo) -> type[BasePolicy]:
     parameters = [
         inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
         inspect.Parameter("n_features", keyword, annotation="int"),
-        inspect.Parameter("n_actions", keyword, annotation="int"),
+        inspect.Parameter("n_actions", keyword, default=None, annotation="int | None"),
+        inspect.Parameter("n_action_features", keyword, default=None, annotation="int | None"),
         inspect.Parameter("seed", keyword, default=0, annotation="int"),
         inspect.Parameter("random_state", keyword, default=None, annotation="int | None"),
         inspect.Parameter("preset", keyword, default=info["presets"][0], annotation=literal(info["presets"])),

@@ -79,16 +79,21 @@ class BasePolicy(_core.PolicyBase):
         self._rebuild(params)
 
     def _rebuild(self, params: dict[str, Any]) -> None:
-        sizes = []
-        for key in ("n_features", "n_actions"):
+        if (params["n_actions"] is None) == (params["n_action_features"] is None):
+            found = "neither" if params["n_actions"] is None else "both"
+            raise ValueError(f"found {found} of n_actions and n_action_features, expected one of them")
+        sizes = {"n_actions": 0, "n_action_features": 0}
+        for key in ("n_features", "n_actions", "n_action_features"):
+            if key != "n_features" and params[key] is None:
+                continue
             try:
-                sizes.append(params[key].__index__())
+                sizes[key] = params[key].__index__()
             except AttributeError:
                 raise ValueError(f"{key} is {params[key]!r}, expected a positive integer") from None
-            if not 0 < sizes[-1] < 2**63:
+            if not 0 < sizes[key] < 2**63:
                 raise ValueError(f"{key} is {params[key]!r}, expected a positive integer")
         seed = _core.check_seed(params["seed"])
-        self._build(self._text(params), sizes[0], sizes[1], seed)
+        self._build(self._text(params), sizes["n_features"], sizes["n_actions"], sizes["n_action_features"], seed)
         self._params = params
 
     @property
@@ -98,8 +103,13 @@ class BasePolicy(_core.PolicyBase):
 
     @property
     def n_actions(self) -> int:
-        """The number of actions, those that were added and retired among them."""
+        """The number of actions, those that were added and retired among them; 0 if actions have features."""
         return self._described()[2]
+
+    @property
+    def n_action_features(self) -> int:
+        """The number of features of an action; 0 if actions are only numbered."""
+        return self._described()[3]
 
     @property
     def seed(self) -> int:
@@ -108,7 +118,7 @@ class BasePolicy(_core.PolicyBase):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments that build an untrained policy like this one, as scikit-learn expects them."""
-        return {**self._params, "n_actions": self.n_actions}
+        return {**self._params, "n_actions": self.n_actions or None}
 
     def set_params(self, **params: Any) -> Self:
         """Changes arguments and builds the policy anew. Fails once the policy has learned, since that would be lost."""
@@ -135,9 +145,10 @@ class BasePolicy(_core.PolicyBase):
         *,
         rounds: npt.ArrayLike | None = None,
         weights: npt.ArrayLike | None = None,
+        action_features: npt.ArrayLike | None = None,
     ) -> Self:
         """Learns as ``learn`` does, and returns the policy."""
-        self.learn(X, actions, rewards, rounds=rounds, weights=weights)
+        self.learn(X, actions, rewards, rounds=rounds, weights=weights, action_features=action_features)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -180,13 +191,22 @@ def _restore(cls: type[BasePolicy], params: dict[str, Any], state: bytes) -> Bas
 class Policy(BasePolicy):
     """A policy by its text: ``id``, ``id@preset`` or ``id[key=value,…]``, such as ``lu-gauss@paper[floor=0.1]``.
 
-    ``random_state`` is another name of ``seed``. The same seed gives the same decisions.
+    ``random_state`` is another name of ``seed``. The same seed gives the same decisions. Give ``n_action_features`` in place of
+    ``n_actions`` if actions have features; every decision then brings its own ``candidates``.
     """
 
     def __init__(
-        self, policy: str, *, n_features: int, n_actions: int, seed: int = 0, random_state: int | None = None
+        self,
+        policy: str,
+        *,
+        n_features: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
+        seed: int = 0,
+        random_state: int | None = None,
     ) -> None:
-        params = {"policy": policy, "n_features": n_features, "n_actions": n_actions, "seed": seed}
+        params = {"policy": policy, "n_features": n_features, "n_actions": n_actions}
+        params |= {"n_action_features": n_action_features, "seed": seed}
         self._init(params, random_state)
 
     def _text(self, params: Mapping[str, Any]) -> str:
@@ -200,8 +220,9 @@ def load(source: str | os.PathLike[str] | bytes) -> Policy:
     state = source if isinstance(source, bytes) else Path(source).read_bytes()
     policy = Policy.__new__(Policy)
     policy._load(state)
-    text, n_features, n_actions, seed = policy._described()
-    policy._params = {"policy": text, "n_features": n_features, "n_actions": n_actions, "seed": seed}
+    text, n_features, n_actions, n_action_features, seed = policy._described()
+    policy._params = {"policy": text, "n_features": n_features, "n_actions": n_actions or None}
+    policy._params |= {"n_action_features": n_action_features or None, "seed": seed}
     return policy
 
 

@@ -32,6 +32,7 @@ class ProblemInfo(TypedDict):
     id: str
     n_features: int
     n_actions: int
+    n_action_features: int
     rows: int | None
     rewards: str
     file: str | None
@@ -159,8 +160,13 @@ class Problem:
 
     @property
     def n_actions(self) -> int:
-        """The number of actions."""
+        """The number of actions; 0 if actions have features."""
         return self._problem.n_actions
+
+    @property
+    def n_action_features(self) -> int:
+        """The number of features of an action; 0 if actions are only numbered."""
+        return self._problem.n_action_features
 
     @property
     def max_steps(self) -> int | None:
@@ -177,6 +183,12 @@ class Problem:
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """The rounds that ``bench`` plays in a trial: contexts (T, C), rewards (T, A) and the best reward of each round (T,)."""
         return self._problem.rounds(whole("steps", steps, 1), seed=_core.check_seed(seed), trial=whole("trial", trial, 0))
+
+    def candidates(self, steps: int = 2000, *, seed: int = 0, trial: int = 0) -> npt.NDArray[np.float32]:
+        """The features of every candidate in the same rounds (T, K, F), for a problem whose actions have features."""
+        return self._problem.candidates(
+            whole("steps", steps, 1), seed=_core.check_seed(seed), trial=whole("trial", trial, 0)
+        )
 
     def policy_seed(self, policy: str, *, seed: int = 0, trial: int = 0) -> int:
         """The seed that ``bench`` gives a policy of ours in a trial: with it and ``rounds``, a trial can be replayed step by step."""

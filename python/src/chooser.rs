@@ -5,11 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use locus::{Choice, Choose, Propensity, Request};
+use locus::{Choice, Choose, Propensity, Request, Shape};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
-use crate::arrays::{Array, Rows, invalid, mask, read_context, round_number, round_numbers, show};
+use crate::arrays::{Array, Rows, invalid, mask, numbers, read_context, round_number, round_numbers, show};
 use crate::errors::of_policy;
 
 /// A decision: the action, how probable it was, and its round.
@@ -141,20 +142,130 @@ impl Allowed {
     }
 }
 
+/// The features of the candidates of one decision, or of each of many.
+struct Candidates {
+    /// One array for each request, or one for all.
+    arrays: Vec<Vec<f32>>,
+    /// How many candidates each has.
+    counts: Vec<usize>,
+}
+
+impl Candidates {
+    fn read(object: Option<&Bound<'_, PyAny>>, n_rows: Option<usize>) -> PyResult<Option<Self>> {
+        let Some(object) = object else { return Ok(None) };
+        let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+        let whole = numbers(object, "array of candidates");
+        let arrays = match (whole, n_rows) {
+            (Ok(array), _) => match (&array.shape[..], n_rows) {
+                ([_, _], _) => vec![array],
+                ([rows, n, width], Some(n_rows)) if *rows == n_rows => {
+                    let shape = vec![*n, *width];
+                    let parts = array.values.chunks_exact((n * width).max(1));
+                    parts.map(|values| Array { values: values.to_vec(), shape: shape.clone() }).collect()
+                }
+                (shape, _) => return Self::wrong_shape(shape, n_rows),
+            },
+            // Requests with different numbers of candidates are no array.
+            (Err(_), Some(n_rows)) if is_list => {
+                let items = object.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+                if items.len() != n_rows {
+                    return invalid(format!(
+                        "there are {} lists of candidates, expected {n_rows}, one for each context",
+                        items.len()
+                    ));
+                }
+                let read = |item: &Bound<'_, PyAny>| match numbers(item, "array of candidates")? {
+                    array if array.shape.len() == 2 => Ok(array),
+                    array => invalid(format!(
+                        "an array of candidates has shape {}, expected (candidates, features)",
+                        show(&array.shape)
+                    )),
+                };
+                items.iter().map(read).collect::<PyResult<_>>()?
+            }
+            (Err(error), _) => return Err(error),
+        };
+        let counts = arrays.iter().map(|array| array.shape[0]).collect();
+        let narrow = |array: Array<f64>| array.values.into_iter().map(|value| value as f32).collect();
+        Ok(Some(Self { arrays: arrays.into_iter().map(narrow).collect(), counts }))
+    }
+
+    fn wrong_shape<T>(shape: &[usize], n_rows: Option<usize>) -> PyResult<T> {
+        let many = n_rows.map_or(String::new(), |n| format!(" or ({n}, candidates, features)"));
+        invalid(format!(
+            "the array of candidates has shape {}, expected (candidates, features){many}",
+            show(shape)
+        ))
+    }
+
+    fn of(&self, row: usize) -> &[f32] {
+        &self.arrays[if self.arrays.len() == 1 { 0 } else { row }]
+    }
+
+    fn count(&self, row: usize) -> usize {
+        self.counts[if self.counts.len() == 1 { 0 } else { row }]
+    }
+}
+
+/// What a request restricts its choice to.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Among<'a, 'py> {
+    /// A mask.
+    pub(crate) allowed: Option<&'a Bound<'py, PyAny>>,
+    /// The features of candidates.
+    pub(crate) candidates: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Among<'_, '_> {
+    fn read(self, n_rows: Option<usize>) -> PyResult<Offered> {
+        let allowed = Allowed::read(self.allowed, n_rows)?;
+        Ok(Offered { allowed, candidates: Candidates::read(self.candidates, n_rows)? })
+    }
+}
+
+/// The same, copied.
+struct Offered {
+    allowed: Option<Allowed>,
+    candidates: Option<Candidates>,
+}
+
+impl Offered {
+    fn restrict<'a>(&'a self, request: Request<'a>, row: usize) -> Request<'a> {
+        let request = match &self.candidates {
+            Some(candidates) => request.with_candidates(candidates.of(row)),
+            None => request,
+        };
+        match &self.allowed {
+            Some(allowed) => request.allowing(allowed.of(row)),
+            None => request,
+        }
+    }
+
+    /// How many actions each of these requests has; the same number for all, as a result with a row for each needs.
+    fn n_actions(&self, n_rows: usize, shape: Shape) -> PyResult<usize> {
+        let Some(candidates) = &self.candidates else { return Ok(shape.n_actions) };
+        let first = candidates.count(0);
+        match (0..n_rows).find(|&row| candidates.count(row) != first) {
+            Some(row) => invalid(format!(
+                "context {row} has {} candidates and context 0 has {first}, expected as many for each; ask for each context alone",
+                candidates.count(row)
+            )),
+            None => Ok(first),
+        }
+    }
+}
+
 /// The requests of many decisions. Their rounds are `rounds`, or count from `first`.
 fn requests<'a>(
     rows: &'a Rows,
-    allowed: Option<&'a Allowed>,
+    offered: &'a Offered,
     propensity: bool,
     round: impl Fn(usize) -> u64,
 ) -> Vec<Request<'a>> {
     let request = |index: usize| {
         let request = Request::new(round(index), rows.row(index));
         let request = if propensity { request.with_propensity() } else { request };
-        match allowed {
-            Some(allowed) => request.allowing(allowed.of(index)),
-            None => request,
-        }
+        offered.restrict(request, index)
     };
     (0..rows.n_rows).map(request).collect()
 }
@@ -167,18 +278,6 @@ fn given_rounds(rounds: Option<&Bound<'_, PyAny>>, n_rows: usize) -> PyResult<Op
         [length] if length == n_rows => Ok(Some(values)),
         _ => invalid(format!("rounds have shape {}, expected ({n_rows},)", show(&shape))),
     }
-}
-
-fn choose<C: Choose + ?Sized>(
-    chooser: &C,
-    request: Request<'_>,
-    allowed: Option<&[bool]>,
-) -> PyResult<Choice> {
-    let request = match allowed {
-        Some(allowed) => request.allowing(allowed),
-        None => request,
-    };
-    chooser.choose(request).map_err(of_policy)
 }
 
 /// Actions and, if they were asked for, their propensities.
@@ -198,18 +297,18 @@ pub(crate) trait Chooser: Sync {
     fn decide_one(
         &self,
         x: &Bound<'_, PyAny>,
-        allowed: Option<&Bound<'_, PyAny>>,
+        among: Among<'_, '_>,
         propensity: bool,
         round: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
         let round = round.map(round_number).transpose()?;
-        let allowed = Allowed::read(allowed, None)?;
+        let offered = among.read(None)?;
         with_context(x, |context| {
             self.rounds().decide(round, 1, |round| {
                 let request = Request::new(round, context);
                 let request = if propensity { request.with_propensity() } else { request };
-                let allowed = allowed.as_ref().map(|allowed| allowed.of(0));
-                let choice = self.with(x.py(), |chooser| choose(chooser, request, allowed))?;
+                let request = offered.restrict(request, 0);
+                let choice = self.with(x.py(), |chooser| chooser.choose(request).map_err(of_policy))?;
                 Ok(decision(round, choice))
             })
         })
@@ -218,17 +317,17 @@ pub(crate) trait Chooser: Sync {
     fn decide_many<'py>(
         &self,
         contexts: &Bound<'py, PyAny>,
-        allowed: Option<&Bound<'py, PyAny>>,
+        among: Among<'_, 'py>,
         propensity: bool,
         rounds: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Chosen<'py>> {
         let py = contexts.py();
         let rows = Rows::many(contexts)?;
-        let allowed = Allowed::read(allowed, Some(rows.n_rows))?;
+        let offered = among.read(Some(rows.n_rows))?;
         let rounds = given_rounds(rounds, rows.n_rows)?;
         let decide = |round: &(dyn Fn(usize) -> u64 + Sync)| {
             self.with(py, |chooser| {
-                let requests = requests(&rows, allowed.as_ref(), propensity, round);
+                let requests = requests(&rows, &offered, propensity, round);
                 chooser.choose_many(&requests).map_err(of_policy)
             })
         };
@@ -256,15 +355,15 @@ pub(crate) trait Chooser: Sync {
     fn probabilities(
         &self,
         contexts: &Bound<'_, PyAny>,
-        allowed: Option<&Bound<'_, PyAny>>,
+        among: Among<'_, '_>,
     ) -> PyResult<(Vec<f64>, usize, usize)> {
         let rows = Rows::many(contexts)?;
-        let allowed = Allowed::read(allowed, Some(rows.n_rows))?;
+        let offered = among.read(Some(rows.n_rows))?;
         let round = self.rounds().next();
         self.with(contexts.py(), |chooser| {
-            let n_actions = chooser.shape().n_actions;
+            let n_actions = offered.n_actions(rows.n_rows, chooser.shape())?;
             let mut probabilities = vec![0.0; rows.n_rows * n_actions];
-            let requests = requests(&rows, allowed.as_ref(), false, |_| round);
+            let requests = requests(&rows, &offered, false, |_| round);
             chooser.distribution_many(&requests, &mut probabilities).map_err(of_policy)?;
             Ok((probabilities, rows.n_rows, n_actions))
         })
@@ -273,23 +372,23 @@ pub(crate) trait Chooser: Sync {
     fn most_probable<'py>(
         &self,
         contexts: &Bound<'py, PyAny>,
-        allowed: Option<&Bound<'py, PyAny>>,
+        among: Among<'_, 'py>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let (probabilities, _, n_actions) = self.probabilities(contexts, allowed)?;
+        let (probabilities, _, n_actions) = self.probabilities(contexts, among)?;
         let best = |row: &[f64]| {
             let highest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             row.iter().position(|probability| *probability == highest).unwrap_or(0) as i64
         };
-        let actions: Vec<i64> = probabilities.chunks_exact(n_actions).map(best).collect();
+        let actions: Vec<i64> = probabilities.chunks_exact(n_actions.max(1)).map(best).collect();
         Ok(actions.into_pyarray(contexts.py()))
     }
 
     fn distribution<'py>(
         &self,
         contexts: &Bound<'py, PyAny>,
-        allowed: Option<&Bound<'py, PyAny>>,
+        among: Among<'_, 'py>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (probabilities, n_rows, n_actions) = self.probabilities(contexts, allowed)?;
+        let (probabilities, n_rows, n_actions) = self.probabilities(contexts, among)?;
         probabilities.into_pyarray(contexts.py()).reshape([n_rows, n_actions])
     }
 
@@ -304,7 +403,8 @@ pub(crate) trait Chooser: Sync {
         let (rewards, n_actions) = self.with(py, |chooser| {
             let contexts: Vec<&[f32]> = (0..rows.n_rows).map(|index| rows.row(index)).collect();
             let rewards = chooser.sample_rewards(round, &contexts).map_err(of_policy)?;
-            Ok((rewards, chooser.shape().n_actions))
+            // Rows of context and candidate have one reward each.
+            Ok((rewards, chooser.shape().n_actions.max(1)))
         })?;
         rewards.into_pyarray(py).reshape([rows.n_rows, n_actions])
     }

@@ -42,7 +42,8 @@ pub(crate) fn problems(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         let entry = PyDict::new(py);
         entry.set_item("id", info.id)?;
         entry.set_item("n_features", info.shape.n_features)?;
-        entry.set_item("n_actions", info.shape.n_actions)?;
+        entry.set_item("n_actions", info.n_choices())?;
+        entry.set_item("n_action_features", info.shape.n_action_features)?;
         entry.set_item("rows", info.rows)?;
         entry.set_item("rewards", info.rewards)?;
         entry.set_item("file", info.file())?;

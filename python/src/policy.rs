@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyTuple};
 
 use crate::arrays::{counts, invalid, numbers, round_numbers, show};
-use crate::chooser::{Chooser, Chosen, Decision, Rounds, with_context};
+use crate::chooser::{Among, Chooser, Chosen, Decision, Rounds, with_context};
 use crate::errors::of_policy;
 use crate::snapshot::Snapshot;
 
@@ -138,11 +138,16 @@ impl PolicyBase {
         text: &str,
         n_features: usize,
         n_actions: usize,
+        n_action_features: usize,
         seed: u64,
     ) -> PyResult<()> {
+        let shape = match n_action_features {
+            0 => Shape::new(n_features, n_actions),
+            n => Shape::described(n_features, n),
+        };
         let policy = py.detach(|| {
             let spec: PolicySpec = text.parse().map_err(of_policy)?;
-            spec.build(Shape::new(n_features, n_actions), Seed::new(seed)).map_err(of_policy)
+            spec.build(shape, Seed::new(seed)).map_err(of_policy)
         })?;
         self.fill(py, policy);
         Ok(())
@@ -155,11 +160,11 @@ impl PolicyBase {
         Ok(())
     }
 
-    /// Text, number of features, number of actions and seed.
-    fn _described(&self, py: Python<'_>) -> PyResult<(String, usize, usize, u64)> {
+    /// Text, number of features, number of actions, number of features of an action, and seed.
+    fn _described(&self, py: Python<'_>) -> PyResult<(String, usize, usize, usize, u64)> {
         self.look(py, |policy| {
-            let shape = policy.shape();
-            (policy.name().to_owned(), shape.n_features, shape.n_actions, policy.seed().number())
+            let Shape { n_features, n_actions, n_action_features, .. } = policy.shape();
+            (policy.name().to_owned(), n_features, n_actions, n_action_features, policy.seed().number())
         })
     }
 
@@ -218,42 +223,49 @@ impl PolicyBase {
     /// ``x`` has shape (n_features,). ``allowed`` is a mask of shape (n_actions,): actions whose entry is False are not chosen.
     /// With ``propensity=True`` the decision reports the exact probability with which its action was chosen; without, it is
     /// faster. ``round`` numbers the decision; by default a counter does.
-    #[pyo3(signature = (x, *, allowed=None, propensity=true, round=None))]
+    ///
+    /// If actions have features, ``candidates`` are those of the actions to choose among, shape (candidates, n_action_features),
+    /// and the decision's action is the index of one of them.
+    #[pyo3(signature = (x, *, allowed=None, candidates=None, propensity=true, round=None))]
     fn choose(
         &self,
         x: &Bound<'_, PyAny>,
         allowed: Option<&Bound<'_, PyAny>>,
+        candidates: Option<&Bound<'_, PyAny>>,
         propensity: bool,
         round: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        self.decide_one(x, allowed, propensity, round)
+        self.decide_one(x, Among { allowed, candidates }, propensity, round)
     }
 
     /// Decides for many contexts, faster than one by one.
     ///
     /// ``X`` has shape (n, n_features), ``allowed`` (n_actions,) or (n, n_actions), ``rounds`` (n,). Returns the actions and
     /// their propensities, which are None with ``propensity=False``. The decisions have consecutive rounds; give ``rounds`` if
-    /// rewards come late and other threads decide, too.
-    #[pyo3(signature = (X, *, allowed=None, propensity=true, rounds=None))]
+    /// rewards come late and other threads decide, too. ``candidates`` has shape (candidates, n_action_features), the same for
+    /// all contexts, or (n, candidates, n_action_features), or is a list of n arrays.
+    #[pyo3(signature = (X, *, allowed=None, candidates=None, propensity=true, rounds=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn choose_many<'py>(
         &self,
         X: &Bound<'py, PyAny>,
         allowed: Option<&Bound<'py, PyAny>>,
+        candidates: Option<&Bound<'py, PyAny>>,
         propensity: bool,
         rounds: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Chosen<'py>> {
-        self.decide_many(X, allowed, propensity, rounds)
+        self.decide_many(X, Among { allowed, candidates }, propensity, rounds)
     }
 
     /// Learns from one outcome or from many, and trains when training is due.
     ///
     /// One: ``X`` has shape (n_features,), ``actions`` and ``rewards`` are numbers. Many: ``X`` has shape (n, n_features), the
     /// others (n,). Rewards may be delayed, reordered or missing. ``rounds`` are the rounds of the decisions; by default the
-    /// last ones. ``weights`` say how many equal outcomes each one counts as.
+    /// last ones. ``weights`` say how many equal outcomes each one counts as. If actions have features, ``action_features`` are
+    /// those of the actions that were taken, shape (n_action_features,) or (n, n_action_features).
     ///
     /// Bad input is an error and changes nothing. After a NumericError the outcomes are stored: do not submit them again.
-    #[pyo3(signature = (X, actions, rewards, *, rounds=None, weights=None))]
+    #[pyo3(signature = (X, actions, rewards, *, rounds=None, weights=None, action_features=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn learn(
         &self,
@@ -262,10 +274,12 @@ impl PolicyBase {
         rewards: &Bound<'_, PyAny>,
         rounds: Option<&Bound<'_, PyAny>>,
         weights: Option<&Bound<'_, PyAny>>,
+        action_features: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<FitReport> {
         let py = X.py();
         if rounds.is_none()
             && weights.is_none()
+            && action_features.is_none()
             && actions.is_instance_of::<PyInt>()
             && (rewards.is_instance_of::<PyFloat>() || rewards.is_instance_of::<PyInt>())
             && let (Ok(action), Ok(reward)) = (actions.extract::<usize>(), rewards.extract::<f64>())
@@ -317,6 +331,25 @@ impl PolicyBase {
             }
             None => vec![1.0; n_rows],
         };
+        let action_features = match action_features {
+            Some(features) => {
+                let features = numbers(features, "array of action features")?;
+                let width = match features.shape[..] {
+                    [width] if is_one => width,
+                    [rows, width] if rows == n_rows => width,
+                    _ => {
+                        let one = if is_one { "(features,) or " } else { "" };
+                        return invalid(format!(
+                            "the array of action features has shape {}, expected {one}({n_rows}, features)",
+                            show(&features.shape)
+                        ));
+                    }
+                };
+                let values: Vec<f32> = features.values.into_iter().map(|value| value as f32).collect();
+                Some((values, width))
+            }
+            None => None,
+        };
         let contexts: Vec<f32> = contexts.values.into_iter().map(|value| value as f32).collect();
         let contexts = contexts.chunks_exact(n_features.max(1));
         if n_features == 0 && n_rows > 0 {
@@ -328,6 +361,11 @@ impl PolicyBase {
             Outcome::new(0, context, action, *reward).with_weight(*weight)
         };
         let mut outcomes: Vec<Outcome<'_>> = rows.map(outcome).collect();
+        if let Some((values, width)) = &action_features {
+            for (index, outcome) in outcomes.iter_mut().enumerate() {
+                *outcome = outcome.with_action_features(&values[index * width..][..*width]);
+            }
+        }
         self.take_in(py, |policy| {
             let first = self.rounds.of_outcomes(policy, n_rows as u64);
             for (index, outcome) in outcomes.iter_mut().enumerate() {
@@ -342,25 +380,27 @@ impl PolicyBase {
     }
 
     /// The most probable action of each context, shape (n,). Consumes no round.
-    #[pyo3(signature = (X, *, allowed=None))]
+    #[pyo3(signature = (X, *, allowed=None, candidates=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn predict<'py>(
         &self,
         X: &Bound<'py, PyAny>,
         allowed: Option<&Bound<'py, PyAny>>,
+        candidates: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        self.most_probable(X, allowed)
+        self.most_probable(X, Among { allowed, candidates })
     }
 
     /// The probability of every action for each context, shape (n, n_actions). Consumes no round.
-    #[pyo3(signature = (X, *, allowed=None))]
+    #[pyo3(signature = (X, *, allowed=None, candidates=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn predict_proba<'py>(
         &self,
         X: &Bound<'py, PyAny>,
         allowed: Option<&Bound<'py, PyAny>>,
+        candidates: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.distribution(X, allowed)
+        self.distribution(X, Among { allowed, candidates })
     }
 
     /// Draws every action's mean reward for each context from the posterior, shape (n, n_actions).

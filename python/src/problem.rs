@@ -8,7 +8,7 @@ use locus_bench::problem::{
     parse_delimiter,
 };
 use locus_bench::trial::{TrialId, sequence_seed};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 
 use crate::arrays::{Array, Rows, invalid, numbers, show};
@@ -141,10 +141,16 @@ impl ProblemBase {
         self.loaded.problem.shape().n_features
     }
 
-    /// The number of actions.
+    /// The number of actions; 0 if actions have features.
     #[getter]
     fn n_actions(&self) -> usize {
         self.loaded.problem.shape().n_actions
+    }
+
+    /// The number of features of an action; 0 if actions are only numbered.
+    #[getter]
+    fn n_action_features(&self) -> usize {
+        self.loaded.problem.shape().n_action_features
     }
 
     /// The most steps that a trial can have; None where rounds are generated.
@@ -193,6 +199,27 @@ impl ProblemBase {
         sequence_arrays(py, &sequence)
     }
 
+    /// The features of every candidate in the same rounds (T, K, F), if actions have features.
+    #[pyo3(signature = (steps=2000, *, seed=0, trial=0))]
+    fn candidates<'py>(
+        &self,
+        py: Python<'py>,
+        steps: usize,
+        seed: u64,
+        trial: usize,
+    ) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let problem = &self.loaded.problem;
+        let Shape { n_action_features, .. } = problem.shape();
+        if n_action_features == 0 {
+            return invalid(format!("the actions of `{}` have no features, only numbers", self.name()));
+        }
+        let seed = sequence_seed(Seed::new(seed), problem.name(), trial);
+        let sequence = py.detach(|| problem.sequence(steps, seed)).map_err(of_bench)?;
+        let all: Vec<f32> =
+            sequence.rounds().filter_map(|round| round.candidates).flatten().copied().collect();
+        all.into_pyarray(py).reshape([sequence.len(), sequence.n_choices(), n_action_features])
+    }
+
     /// The seed that ``bench`` gives a policy of ours in a trial.
     #[pyo3(signature = (policy, *, seed=0, trial=0))]
     fn policy_seed(&self, policy: &str, seed: u64, trial: usize) -> PyResult<u64> {
@@ -202,8 +229,12 @@ impl ProblemBase {
     }
 
     fn __repr__(&self) -> String {
-        let Shape { n_features, n_actions, .. } = self.loaded.problem.shape();
-        format!("<problem {}: {n_features} features, {n_actions} actions>", self.name())
+        let Shape { n_features, n_actions, n_action_features, .. } = self.loaded.problem.shape();
+        let actions = match n_action_features {
+            0 => format!("{n_actions} actions"),
+            n => format!("actions with {n} features"),
+        };
+        format!("<problem {}: {n_features} features, {actions}>", self.name())
     }
 }
 
@@ -212,7 +243,8 @@ pub(crate) fn sequence_arrays<'py>(
     py: Python<'py>,
     sequence: &locus_bench::problem::Sequence,
 ) -> PyResult<Rounds<'py>> {
-    let (steps, Shape { n_features, n_actions, .. }) = (sequence.len(), sequence.shape());
+    let (steps, Shape { n_features, .. }) = (sequence.len(), sequence.shape());
+    let n_actions = sequence.n_choices();
     let mut contexts = Vec::with_capacity(steps * n_features);
     let mut rewards = Vec::with_capacity(steps * n_actions);
     let mut best = Vec::with_capacity(steps);

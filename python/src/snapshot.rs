@@ -6,7 +6,7 @@ use locus::Choose;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-use crate::chooser::{Chooser, Chosen, Decision, Rounds};
+use crate::chooser::{Among, Chooser, Chosen, Decision, Rounds};
 
 /// A frozen copy of a policy, safe to share between threads. It decides and cannot learn.
 ///
@@ -45,10 +45,16 @@ impl Snapshot {
         self.chooser.shape().n_features
     }
 
-    /// The number of actions.
+    /// The number of actions; 0 if actions have features.
     #[getter]
     fn n_actions(&self) -> usize {
         self.chooser.shape().n_actions
+    }
+
+    /// The number of features of an action; 0 if actions are only numbered.
+    #[getter]
+    fn n_action_features(&self) -> usize {
+        self.chooser.shape().n_action_features
     }
 
     /// The round of the next decision. The policy and its snapshots share this counter.
@@ -58,50 +64,54 @@ impl Snapshot {
     }
 
     /// Decides for one context, as ``Policy.choose`` does.
-    #[pyo3(signature = (x, *, allowed=None, propensity=true, round=None))]
+    #[pyo3(signature = (x, *, allowed=None, candidates=None, propensity=true, round=None))]
     fn choose(
         &self,
         x: &Bound<'_, PyAny>,
         allowed: Option<&Bound<'_, PyAny>>,
+        candidates: Option<&Bound<'_, PyAny>>,
         propensity: bool,
         round: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        self.decide_one(x, allowed, propensity, round)
+        self.decide_one(x, Among { allowed, candidates }, propensity, round)
     }
 
     /// Decides for many contexts, as ``Policy.choose_many`` does.
-    #[pyo3(signature = (X, *, allowed=None, propensity=true, rounds=None))]
+    #[pyo3(signature = (X, *, allowed=None, candidates=None, propensity=true, rounds=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn choose_many<'py>(
         &self,
         X: &Bound<'py, PyAny>,
         allowed: Option<&Bound<'py, PyAny>>,
+        candidates: Option<&Bound<'py, PyAny>>,
         propensity: bool,
         rounds: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Chosen<'py>> {
-        self.decide_many(X, allowed, propensity, rounds)
+        self.decide_many(X, Among { allowed, candidates }, propensity, rounds)
     }
 
     /// The most probable action of each context, shape (n,). Consumes no round.
-    #[pyo3(signature = (X, *, allowed=None))]
+    #[pyo3(signature = (X, *, allowed=None, candidates=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn predict<'py>(
         &self,
         X: &Bound<'py, PyAny>,
         allowed: Option<&Bound<'py, PyAny>>,
+        candidates: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        self.most_probable(X, allowed)
+        self.most_probable(X, Among { allowed, candidates })
     }
 
     /// The probability of every action for each context, shape (n, n_actions). Consumes no round.
-    #[pyo3(signature = (X, *, allowed=None))]
+    #[pyo3(signature = (X, *, allowed=None, candidates=None))]
     #[allow(non_snake_case, reason = "the name that scikit-learn uses for contexts")]
     fn predict_proba<'py>(
         &self,
         X: &Bound<'py, PyAny>,
         allowed: Option<&Bound<'py, PyAny>>,
+        candidates: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.distribution(X, allowed)
+        self.distribution(X, Among { allowed, candidates })
     }
 
     /// Draws every action's mean reward for each context, as ``Policy.sample_rewards`` does.

@@ -101,6 +101,34 @@ def test_a_trial_driven_from_python_is_the_trial_of_rust(policy: str, propensiti
     np.testing.assert_allclose(regret, np.load(files[0].with_name(files[0].name.replace("action", "regret"))).sum())
 
 
+@pytest.mark.parametrize("propensities", [False, True])
+def test_a_trial_among_candidates_can_be_driven_from_python(propensities: bool, tmp_path: Path) -> None:
+    policy = "lin-full-post[interactions=all]"
+    lb.bench(["bilinear"], [policy], out=tmp_path, trials=1, first_trial=2, steps=100, seed=9, propensities=propensities)
+    files = [path for path in (tmp_path / "curves").glob("*.action.npy") if "uniform" not in path.name]
+    problem = lb.Problem("bilinear")
+    assert (problem.n_features, problem.n_actions, problem.n_action_features) == (10, 0, 5)
+    (contexts, rewards, _), candidates = problem.rounds(100, seed=9, trial=2), problem.candidates(100, seed=9, trial=2)
+    assert (rewards.shape, candidates.shape) == ((100, 20), (100, 20, 5))
+    seed = problem.policy_seed(policy, seed=9, trial=2)
+    mine = lb.Policy(policy, n_features=10, n_action_features=5, seed=seed)
+    actions = []
+    for t, context in enumerate(contexts):
+        action = mine.choose(context, candidates=candidates[t], propensity=propensities).action
+        actions.append(action)
+        mine.learn(context, action, rewards[t, action], action_features=candidates[t, action])
+    assert actions == np.load(files[0]).tolist()
+    with pytest.raises(ValueError, match="have no features"):
+        lb.Problem("wheel").candidates(10)
+
+
+def test_policies_that_know_no_candidates_are_refused(tmp_path: Path) -> None:
+    for policy in ["bbb", Recorder]:
+        with pytest.raises(ValueError, match="the actions of `bilinear` have features"):
+            lb.bench(["bilinear"], [policy], out=tmp_path / "run", trials=1, steps=10)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_python_policy_sees_the_rounds_of_the_trial_and_is_recorded(tmp_path: Path) -> None:
     Recorder.seen = []
     run = lb.bench(["linear"], [Recorder, "lin-ucb"], out=tmp_path, trials=1, steps=50, progress=False)

@@ -534,3 +534,74 @@ def test_stubs_are_those_of_the_table_of_settings() -> None:
     folder = Path(__file__).parents[1]
     text = runpy.run_path(str(folder / "write_stubs.py"))["stub"]()
     assert text == (folder / "locus_bandits/_policies.pyi").read_text(encoding="utf-8"), "run write_stubs.py"
+
+
+def described(policy_id: str = "lin-full-post", **settings: object) -> lb.Policy:
+    text = ",".join(f"{key}={value}" for key, value in settings.items())
+    return lb.Policy(f"{policy_id}[{text}]", n_features=N_FEATURES, n_action_features=2, seed=7)
+
+
+def test_actions_with_features_are_chosen_and_learned(tmp_path: Path) -> None:
+    policy, rng = described(interactions="only"), np.random.default_rng(3)
+    assert (policy.n_features, policy.n_actions, policy.n_action_features) == (N_FEATURES, 0, 2)
+    one_hot = np.eye(2)
+    for _ in range(300):
+        x, candidates = rng.normal(size=N_FEATURES), one_hot[rng.permutation(2)]
+        decision = policy.choose(x, candidates=candidates)
+        taken = candidates[decision.action]
+        policy.learn(x, decision.action, x[0] if taken[0] == 1 else -x[0], action_features=taken)
+    X = contexts(40, seed=5)
+    best = np.where(X[:, 0] > 0, 0, 1)
+    assert (policy.predict(X, candidates=one_hot) == best).mean() > 0.9
+    # The same candidates in another order, for each context its own array.
+    own = np.stack([one_hot[::-1]] * 40)
+    assert (policy.predict(X, candidates=own) == 1 - best).mean() > 0.9
+    policy.save(tmp_path / "p.locus")
+    other = lb.load(tmp_path / "p.locus")
+    assert (other.n_action_features, other.get_params()["n_actions"]) == (2, None)
+    actions, propensities = policy.choose_many(X, candidates=one_hot)
+    np.testing.assert_array_equal(other.choose_many(X, candidates=list(own[:, ::-1]))[0], actions)
+    assert ((propensities > 0) & (propensities <= 1)).all()
+    probabilities = policy.predict_proba(X, candidates=own)
+    assert probabilities.shape == (40, 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    rows = np.hstack([X, np.tile(one_hot[0], (40, 1))])
+    assert policy.sample_rewards(rows).shape == (40, 1)
+    snapshot = policy.snapshot()
+    assert (snapshot.n_actions, snapshot.n_action_features) == (0, 2)
+    assert snapshot.choose(X[0], candidates=one_hot, round=900) == policy.choose(X[0], candidates=one_hot, round=900)
+
+
+def test_requests_may_have_different_numbers_of_candidates() -> None:
+    policy, X = described(), contexts(3)
+    ragged = [np.ones((n, 2)) for n in (1, 4, 2)]
+    actions, _ = policy.choose_many(X, candidates=ragged)
+    assert (actions < [1, 4, 2]).all()
+    for row, candidates in enumerate(ragged):
+        assert policy.predict_proba(X[row : row + 1], candidates=candidates).shape == (1, len(candidates))
+    with pytest.raises(ValueError, match="context 1 has 4 candidates and context 0 has 1"):
+        policy.predict_proba(X, candidates=ragged)
+    allowed = [False, True, False, False]
+    assert policy.choose(X[0], candidates=ragged[1], allowed=allowed).action == 1
+
+
+def test_wrong_candidates_are_errors() -> None:
+    policy, numbered, x = described(), build("lin-full-post"), contexts(1)[0]
+    for call, message in [
+        (lambda: policy.choose(x), "candidates"),
+        (lambda: policy.choose(x, candidates=np.ones((3, 3))), "9|features"),
+        (lambda: policy.choose(x, candidates=np.ones(2)), r"has shape \(2,\), expected \(candidates, features\)"),
+        (lambda: policy.choose(x, candidates=[[1.0, np.nan]]), "NaN|finite"),
+        (lambda: policy.choose_many([x, x], candidates=[np.ones((1, 2)), np.ones((2, 2)), np.ones((1, 2))]), "3 lists"),
+        (lambda: policy.learn(x, 0, 1.0), "features"),
+        (lambda: policy.learn(x, 0, 1.0, action_features=np.ones((2, 2))), r"has shape \(2, 2\)"),
+        (lambda: numbered.choose(x, candidates=np.ones((2, 2))), "candidates"),
+        (lambda: numbered.learn(x, 0, 1.0, action_features=[1.0, 2.0]), "features"),
+        (lambda: lb.Policy("lin-full-post", n_features=3), "neither of n_actions and n_action_features"),
+        (lambda: lb.Policy("lin-full-post", n_features=3, n_actions=2, n_action_features=2), "both of n_actions"),
+        (lambda: lb.Policy("bbb", n_features=3, n_action_features=2), "does not support actions with features"),
+        (lambda: policy.add_action(), "actions"),
+    ]:
+        with pytest.raises((ValueError, NotImplementedError, RuntimeError), match=message):
+            call()
+    assert policy.n_observed == numbered.n_observed == 0

@@ -23,7 +23,7 @@ def blocks() -> list[tuple[int, str]]:
 def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    assert len(blocks()) == 8
+    assert len(blocks()) == 9
     for line, code in blocks():
         missing = [package for word, package in NEEDS.items() if word in code and not importlib.util.find_spec(package)]
         if not missing:
