@@ -38,13 +38,15 @@ class Uniform(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["benchmark"] = "benchmark",
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -54,16 +56,20 @@ class LinFullPost(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["benchmark"] = "benchmark",
         prior_precision: float | None = None,
         prior_shape: float | None = None,
         prior_rate: float | None = None,
+        interactions: Literal["off", "all", "only"] | None = None,
+        propensity_draws: int | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -73,15 +79,18 @@ class LinUcb(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["default"] = "default",
         alpha: float | None = None,
         prior_precision: float | None = None,
+        interactions: Literal["off", "all", "only"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -91,7 +100,8 @@ class LinPool(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["default"] = "default",
@@ -103,9 +113,15 @@ class LinPool(BasePolicy):
         tempering_steps: float | None = None,
         exploration: float | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        interactions: Literal["off", "all", "only"] | None = None,
+        propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -115,7 +131,8 @@ class NeuralLinear(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["benchmark"] = "benchmark",
@@ -131,9 +148,13 @@ class NeuralLinear(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -143,7 +164,8 @@ class EpsilonGreedy(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["default"] = "default",
@@ -158,9 +180,13 @@ class EpsilonGreedy(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -170,7 +196,8 @@ class Boltzmann(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["default"] = "default",
@@ -186,9 +213,13 @@ class Boltzmann(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -198,7 +229,8 @@ class ParamNoise(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["benchmark"] = "benchmark",
@@ -217,9 +249,13 @@ class ParamNoise(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -229,7 +265,8 @@ class Dropout(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["benchmark"] = "benchmark",
@@ -244,9 +281,13 @@ class Dropout(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -256,7 +297,8 @@ class Bootstrap(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["benchmark"] = "benchmark",
@@ -271,9 +313,13 @@ class Bootstrap(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -283,7 +329,8 @@ class NeuralUcb(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["diagonal", "full"] = "diagonal",
@@ -299,9 +346,13 @@ class NeuralUcb(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -311,7 +362,8 @@ class NeuralTs(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["diagonal", "full"] = "diagonal",
@@ -327,9 +379,13 @@ class NeuralTs(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -339,7 +395,8 @@ class Bbb(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["authors"] = "authors",
@@ -357,9 +414,13 @@ class Bbb(BasePolicy):
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
         propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -369,7 +430,8 @@ class PiTsDgf(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["authors", "stein"] = "authors",
@@ -387,9 +449,13 @@ class PiTsDgf(BasePolicy):
         train_every: int | None = None,
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -399,7 +465,8 @@ class Fbnn(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["1x50", "2x50", "3x50", "1x500", "2x500", "3x500"] = "1x50",
@@ -429,9 +496,13 @@ class Fbnn(BasePolicy):
         prior_minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
         propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -441,7 +512,8 @@ class MultitaskGp(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["default"] = "default",
@@ -457,9 +529,12 @@ class MultitaskGp(BasePolicy):
         train_every: int | None = None,
         replay_capacity: int | None = None,
         propensity_draws: int | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -469,7 +544,8 @@ class LuGauss(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["authors", "paper"] = "authors",
@@ -494,9 +570,13 @@ class LuGauss(BasePolicy):
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
         propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -506,7 +586,8 @@ class LuGaussAblation(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["authors", "paper"] = "authors",
@@ -531,9 +612,13 @@ class LuGaussAblation(BasePolicy):
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
         propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -543,7 +628,8 @@ class LuSivi(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["authors", "paper"] = "authors",
@@ -571,9 +657,13 @@ class LuSivi(BasePolicy):
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
         propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -583,7 +673,8 @@ class LuSiviAblation(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["authors", "paper"] = "authors",
@@ -611,9 +702,13 @@ class LuSiviAblation(BasePolicy):
         minibatches: int | None = None,
         replay_capacity: int | Literal["all"] | None = None,
         propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
 
@@ -623,7 +718,8 @@ class Locus(BasePolicy):
         self,
         *,
         n_features: int,
-        n_actions: int,
+        n_actions: int | None = None,
+        n_action_features: int | None = None,
         seed: int = 0,
         random_state: int | None = None,
         preset: Literal["default"] = "default",
@@ -645,8 +741,14 @@ class Locus(BasePolicy):
         tempering_steps: float | None = None,
         exploration: float | None = None,
         replay_capacity: int | Literal["all"] | None = None,
+        interactions: Literal["off", "all", "only"] | None = None,
+        propensity_draws: int | None = None,
+        replay_bound: int | Literal["all"] | None = None,
+        stretch_after: int | None = None,
+        training: Literal["auto", "manual"] | None = None,
         initial_pulls: int | None = None,
         initial: Literal["round-robin", "uniform"] | None = None,
         floor: float | None = None,
+        half_life: float | None = None,
     ) -> None: ...
     def _text(self, params: Mapping[str, Any]) -> str: ...
