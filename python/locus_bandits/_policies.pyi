@@ -139,6 +139,7 @@ class NeuralLinear(BasePolicy):
         prior_precision: float | None = None,
         prior_shape: float | None = None,
         prior_rate: float | None = None,
+        propensity_draws: int | None = None,
         hidden_layers: Sequence[int] | str | None = None,
         initial_weights: float | None = None,
         learning_rate: float | None = None,

@@ -115,3 +115,48 @@ impl WeightDraws {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(draws: &WeightDraws) -> Vec<f64> {
+        let draw = |rng: &mut Rng, room: &mut Vec<f64>| {
+            room.extend((0..draws.n_draws()).map(|_| rng.normal()));
+            Ok(())
+        };
+        draws.get(draw).unwrap().to_vec()
+    }
+
+    /// Samples follow from the seed and the number of outcomes alone, and those who hold earlier ones keep them.
+    #[test]
+    fn samples_depend_on_the_seed_and_on_what_was_learned() {
+        let begin = |n_observed: u64| Some(Arc::new(WeightDraws::new(Seed::new(4), n_observed, 5)));
+        let mut draws = begin(7);
+        let of_7 = numbers(draws.as_ref().unwrap());
+        assert_eq!((of_7.len(), numbers(draws.as_ref().unwrap())), (5, of_7.clone()));
+        // In place, and beside a snapshot.
+        WeightDraws::renew(&mut draws, 8);
+        let of_8 = numbers(draws.as_ref().unwrap());
+        let snapshot = draws.clone();
+        WeightDraws::renew(&mut draws, 9);
+        let of_9 = numbers(draws.as_ref().unwrap());
+        assert_eq!(numbers(snapshot.as_ref().unwrap()), of_8);
+        assert!(of_7 != of_8 && of_8 != of_9 && of_7 != of_9);
+        assert_eq!([8, 9].map(|n| numbers(begin(n).as_ref().unwrap())), [of_8, of_9]);
+        let other = WeightDraws::new(Seed::new(5), 7, 5);
+        assert_ne!(numbers(&other), of_7);
+    }
+
+    #[test]
+    fn a_sample_that_fails_fails_for_all_until_the_next() {
+        let mut draws = Some(Arc::new(WeightDraws::new(Seed::new(4), 0, 5)));
+        let breakdown = Breakdown::new("a test", f64::NAN);
+        let found = draws.as_ref().unwrap().get(|_, _| Err(breakdown.clone()));
+        assert_eq!(found.unwrap_err().place, "a test");
+        let again = draws.as_ref().unwrap().get(|_, _| Ok(()));
+        assert_eq!(again.unwrap_err().place, "a test");
+        WeightDraws::renew(&mut draws, 0);
+        assert_eq!(draws.as_ref().unwrap().get(|_, _| Ok(())), Ok(&[][..]));
+    }
+}

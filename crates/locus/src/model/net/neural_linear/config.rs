@@ -16,6 +16,9 @@ config! {
         prior_shape: f64 = 6.0, Range::within(0.1, 1e12), "benchmark";
         /// b₀, rate of the inverse-gamma prior of the noise variance
         prior_rate: f64 = 6.0, Range::above(0.0, 1e12), "benchmark";
+        /// With features of actions: S, samples of the coefficients that give the probabilities of decisions, if they are requested
+        /// or a floor is set
+        propensity_draws: u32 = 128, Range::within(1.0, 1e5), "our choice";
         ..net: RewardNetConfig = RewardNetConfig::default();
         ..agent: AgentConfig = AgentConfig::default();
     }

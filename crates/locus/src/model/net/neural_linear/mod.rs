@@ -21,9 +21,9 @@ pub use config::NeuralLinearConfig;
 
 use std::sync::Arc;
 
-use crate::agent::check_reward;
 use crate::agent::{
     Breakdown, Cache, Decider, FitReport, JointRows, Learner, Plan, Replay, Scratch, WeightDraws,
+    check_reward,
 };
 use crate::math::draw_wins::DrawWins;
 use crate::math::nn::Panel;
@@ -254,7 +254,7 @@ impl Learner for NeuralLinear {
     const FORGETS: bool = true;
 
     fn plan(config: &NeuralLinearConfig) -> Plan {
-        config.net.plan(&config.agent)
+        config.net.plan(&config.agent).with_propensity_draws(config.propensity_draws as usize)
     }
 
     fn new(config: &NeuralLinearConfig, shape: Shape, seed: Seed) -> Self {
