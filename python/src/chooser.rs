@@ -160,8 +160,8 @@ impl Candidates {
                 ([_, _], _) => vec![array],
                 ([rows, n, width], Some(n_rows)) if *rows == n_rows => {
                     let shape = vec![*n, *width];
-                    let parts = array.values.chunks_exact((n * width).max(1));
-                    parts.map(|values| Array { values: values.to_vec(), shape: shape.clone() }).collect()
+                    let part = |row: usize| array.values[row * n * width..][..n * width].to_vec();
+                    (0..n_rows).map(|row| Array { values: part(row), shape: shape.clone() }).collect()
                 }
                 (shape, _) => return Self::wrong_shape(shape, n_rows),
             },
@@ -244,6 +244,9 @@ impl Offered {
     /// How many actions each of these requests has; the same number for all, as a result with a row for each needs.
     fn n_actions(&self, n_rows: usize, shape: Shape) -> PyResult<usize> {
         let Some(candidates) = &self.candidates else { return Ok(shape.n_actions) };
+        if n_rows == 0 {
+            return Ok(candidates.counts.first().copied().unwrap_or(0));
+        }
         let first = candidates.count(0);
         match (0..n_rows).find(|&row| candidates.count(row) != first) {
             Some(row) => invalid(format!(

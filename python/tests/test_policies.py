@@ -593,6 +593,8 @@ def test_wrong_candidates_are_errors() -> None:
         (lambda: policy.choose(x, candidates=np.ones(2)), r"has shape \(2,\), expected \(candidates, features\)"),
         (lambda: policy.choose(x, candidates=[[1.0, np.nan]]), "NaN|finite"),
         (lambda: policy.choose_many([x, x], candidates=[np.ones((1, 2)), np.ones((2, 2)), np.ones((1, 2))]), "3 lists"),
+        (lambda: policy.choose_many([x, x], candidates=np.zeros((2, 0, 2))), "candidates"),
+        (lambda: policy.choose_many([x], candidates=np.zeros((1, 0, 2))), "candidates"),
         (lambda: policy.learn(x, 0, 1.0), "features"),
         (lambda: policy.learn(x, 0, 1.0, action_features=np.ones((2, 2))), r"has shape \(2, 2\)"),
         (lambda: numbered.choose(x, candidates=np.ones((2, 2))), "candidates"),

@@ -32,6 +32,10 @@ pub struct Replay {
     oldest: usize,
     /// How many observations were added, kept or not.
     n_added: u64,
+    /// How many had been added when a learner last trained.
+    n_fitted: u64,
+    /// Whether the bound drops observations that a half-life still counts.
+    is_cut_short: bool,
     /// The strata of a sample that is smaller than what it stands for.
     strata: Option<Strata>,
 }
@@ -115,13 +119,16 @@ impl Replay {
 
     /// An empty replay.
     pub(crate) fn keeping(n_features: usize, keep: Keep) -> Self {
-        let mut capacity = keep.capacity.or(keep.bound).unwrap_or(usize::MAX).max(1);
+        // A sample of one would have no older observations beside the latest.
+        let bound = keep.bound.map(|bound| bound.max(2));
+        let mut capacity = keep.capacity.or(bound).unwrap_or(usize::MAX).max(1);
+        let mut is_cut_short = false;
         if let Some(half_life) = keep.half_life {
-            capacity = capacity.min((HALF_LIVES * half_life).ceil() as usize);
+            let fading = (HALF_LIVES * half_life).ceil() as usize;
+            is_cut_short = keep.capacity.is_none() && capacity < fading;
+            capacity = capacity.min(fading);
         }
-        // A single observation has no older ones beside it.
-        let is_sample =
-            keep.capacity.is_none() && keep.half_life.is_none() && (2..usize::MAX).contains(&capacity);
+        let is_sample = keep.capacity.is_none() && keep.half_life.is_none() && capacity < usize::MAX;
         Self {
             n_features,
             capacity,
@@ -133,6 +140,8 @@ impl Replay {
             weights: None,
             oldest: 0,
             n_added: 0,
+            n_fitted: 0,
+            is_cut_short,
             strata: None,
         }
     }
@@ -150,6 +159,20 @@ impl Replay {
     /// Whether it holds only a sample of the observations that it stands for.
     pub fn is_sample(&self) -> bool {
         self.strata.is_some()
+    }
+
+    /// Whether posteriors that are updated in place know more than it holds: it holds a part of what still counts, and a learner has
+    /// trained when it held at least half as much.
+    ///
+    /// After many outcomes at once, a learner may never have seen them all, and has to train on the part.
+    pub(crate) fn is_outgrown(&self) -> bool {
+        let is_part = self.is_sample() || (self.is_cut_short && self.n_added > self.len() as u64);
+        is_part && self.n_fitted.saturating_mul(2) >= self.len() as u64
+    }
+
+    /// Takes note that a learner has trained on it.
+    pub(crate) fn note_fit(&mut self) {
+        self.n_fitted = self.n_added;
     }
 
     /// The sum of all weights: how many observations these count as.
@@ -397,6 +420,7 @@ impl Replay {
     }
 
     pub(crate) fn encode(&self, encoder: &mut Encoder) {
+        encoder.u64(self.n_fitted);
         encoder.usize(self.len());
         for index in 0..self.len() {
             let observation = self.get(index);
@@ -427,6 +451,12 @@ impl Replay {
         decoder: &mut Decoder<'_>,
     ) -> Result<Self, Error> {
         let mut replay = Self::keeping(shape.n_features, keep);
+        // Earlier formats have no bounds.
+        let n_fitted = if decoder.format() > 3 { decoder.u64()? } else { n_added };
+        if n_fitted > n_added {
+            return Err(decoder.damaged(format!("it trained on {n_fitted} observations of {n_added}")));
+        }
+        replay.n_fitted = n_fitted;
         let n_observations = decoder.usize()?;
         if n_observations > 0 && decoder.remaining() / size_of::<f32>() < shape.n_features {
             return Err(decoder.damaged("its observations are cut short".to_owned()));

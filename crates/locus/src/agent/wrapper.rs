@@ -297,11 +297,13 @@ impl<L: Learner> Agent<L> {
         WeightDraws::renew(&mut self.draws, self.n_observed);
         let untrained = self.learner.clone();
         let mut rng = self.frame.identity.seed.stream("fit", self.n_observed);
-        self.learner.fit(replay, &mut rng).map_err(|breakdown| {
+        let report = self.learner.fit(replay, &mut rng).map_err(|breakdown| {
             self.learner = untrained;
             let Breakdown { place, found } = breakdown;
-            Kind::Diverged { place, found, round }.into()
-        })
+            Error::from(Kind::Diverged { place, found, round })
+        })?;
+        replay.note_fit();
+        Ok(report)
     }
 }
 

@@ -35,8 +35,9 @@ pub(crate) struct MultitaskGp {
     work: Cache<PriorWork>,
 }
 
-/// After so many half-lives the factor is made anew, with weights relative to then.
-const MOST_HALF_LIVES: f64 = 8.0;
+/// After so many half-lives the factor is made anew, with weights relative to then. Until then later observations enter with more
+/// weight, at most 2 to this.
+const MOST_HALF_LIVES: f64 = 0.25;
 
 /// Above any weight that such growth leads to.
 const MOST_WEIGHT: f64 = 1e12;

@@ -28,6 +28,9 @@ pub(crate) struct FeatureMap {
     interactions: Interactions,
 }
 
+/// The most features of a policy with products: a posterior holds half of its square.
+const MAX_WITH_PRODUCTS: usize = 10_000;
+
 impl Interactions {
     /// Fails unless a policy of this shape can have them.
     pub(crate) fn check(self, shape: Shape) -> Result<(), Error> {
@@ -39,10 +42,9 @@ impl Interactions {
             return refuse("`off` for actions without features".to_owned());
         }
         let dim = FeatureMap::new(shape, self).dim();
-        if dim > Shape::MAX {
+        if self != Self::Off && dim > MAX_WITH_PRODUCTS {
             return refuse(format!(
-                "at most {} features of context and action together, found {dim}",
-                Shape::MAX
+                "at most {MAX_WITH_PRODUCTS} features with their products, whose posterior takes half a gigabyte; found {dim}"
             ));
         }
         Ok(())

@@ -297,9 +297,9 @@ impl Learner for LinPool {
 
     /// Recomputes the scale and every posterior.
     ///
-    /// Once the replay holds only a sample, the scale stays: the posteriors, updated in place, include all observations.
+    /// Once the replay holds only a part of what counts, the scale stays: the posteriors, updated in place, include all observations.
     fn fit(&mut self, replay: &Replay, _rng: &mut Rng) -> Result<FitReport, Breakdown> {
-        if replay.is_sample() {
+        if replay.is_outgrown() {
             return Ok(FitReport::default());
         }
         let scale = Scale::of(replay, self.reward_unit_floor, &self.pooled.map)?;

@@ -444,9 +444,9 @@ impl Locus {
             }
             rebuild.finish();
         };
-        // A sample cannot better the linear posteriors, which include all observations.
-        let is_sample = replay.is_sample();
-        let is_due = !is_sample && self.precision.is_due(seen.n_observed, replay.total_weight());
+        // A part of the observations cannot better the linear posteriors, which include all of them.
+        let is_outgrown = replay.is_outgrown();
+        let is_due = !is_outgrown && self.precision.is_due(seen.n_observed, replay.total_weight());
         if is_due {
             self.precision.fit(linear, seen.n_observed, |heads| take_in_all(0.0, heads));
         }
@@ -458,7 +458,7 @@ impl Locus {
         take_in_all(*w, deep);
         // Tempering takes note of added actions only now, so that an addition changes no decision among the others.
         *seen = Seen::by(linear, seen.n_observed);
-        if !is_due && !is_sample {
+        if !is_due && !is_outgrown {
             // The features of the net's expert begin with the linear ones, so its posterior contains the linear one's.
             *linear = deep.leading(n_linear);
         }
@@ -550,7 +550,7 @@ impl Learner for Locus {
     fn fit(&mut self, replay: &Replay, rng: &mut Rng) -> Result<FitReport, Breakdown> {
         let mut work = self.work.0.take().unwrap_or_default();
         let unit_before = self.experts.scale.reward_unit;
-        if !replay.is_sample() {
+        if !replay.is_outgrown() {
             self.experts.scale = Scale::of(replay, self.reward_unit_floor, &self.experts.map)?;
         }
         let scale = self.experts.scale.of_rewards();

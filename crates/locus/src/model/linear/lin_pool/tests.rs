@@ -8,7 +8,7 @@ use crate::math::linear::LinearPosterior;
 use crate::model::linear::heads::comparison::{assert_close, rounds, teach_both};
 use crate::random::kolmogorov::{KOLMOGOROV_ONE_IN_10_000, kolmogorov_of_two};
 
-use crate::registry::values::Capacity;
+use crate::registry::values::{Capacity, HalfLife};
 
 const SHAPE: Shape = Shape::new(4, 3);
 
@@ -181,4 +181,57 @@ fn a_weight_is_so_many_equal_outcomes() {
     for action in 0..3 {
         assert_close(&format!("action {action}"), found.posterior(action), expected.posterior(action), 1e-9);
     }
+}
+
+/// Outcomes that come all at once are more than the replay holds. The policy scales and learns from its sample, as it would from all.
+#[test]
+fn a_log_that_is_larger_than_the_replay_is_scaled() {
+    let learn = |lot: usize| {
+        let config = LinPoolConfig::default();
+        let replay = config.pooled.replay.clone().replay_bound(Capacity(Some(60)));
+        let config = LinPoolConfig { pooled: config.pooled.replay(replay), ..config };
+        let mut policy = config.build_agent(Shape::new(2, 2), Seed::new(1)).unwrap();
+        let mut rng = Seed::new(4).stream("test", 0);
+        let rows: Vec<([f32; 2], usize, f64)> = (0..400)
+            .map(|round| {
+                let context = [1000.0 * rng.normal() as f32, 1000.0 * rng.normal() as f32];
+                (context, round % 2, 1000.0 + f64::from(context[round % 2]) + rng.normal())
+            })
+            .collect();
+        let outcomes: Vec<Outcome<'_>> =
+            rows.iter().map(|(context, action, reward)| Outcome::new(0, context, *action, *reward)).collect();
+        outcomes.chunks(lot).for_each(|lot| assert!(policy.learn_many(lot).is_ok()));
+        policy
+    };
+    let [gradual, at_once] = [10, 400].map(learn);
+    for policy in [&gradual, &at_once] {
+        let scale = policy.learner().scale();
+        // 60 of 400 rewards, of standard deviation 1000, tell their mean to about 130.
+        assert!((scale.reward_mean - 1000.0).abs() < 650.0, "{scale:?}");
+        assert!((500.0..2000.0).contains(&scale.reward_unit) && scale.context_factor < 0.01, "{scale:?}");
+    }
+    // From here on both are updated in place.
+    let mut at_once = at_once;
+    let before = at_once.learner().scale();
+    (0..100).for_each(|_| assert!(at_once.learn(Outcome::new(0, &[1.0, 2.0], 0, 3.0)).is_ok()));
+    assert_eq!(at_once.learner().scale(), before);
+}
+
+/// A replay that is shorter than what a half-life counts does not shorten the memory of the posteriors.
+#[test]
+fn a_half_life_is_kept_beyond_the_replay() {
+    let config = LinPoolConfig::default();
+    let replay = config.pooled.replay.clone().replay_bound(Capacity(Some(50)));
+    let agent = config.agent.clone().half_life(HalfLife(Some(100.0)));
+    let config = LinPoolConfig { pooled: config.pooled.replay(replay), agent, ..config };
+    let mut policy = config.build_agent(Shape::new(2, 2), Seed::new(1)).unwrap();
+    let mut rng = Seed::new(4).stream("test", 0);
+    for round in 0..800 {
+        let context = [rng.normal() as f32, 1.0];
+        policy.learn(Outcome::new(round, &context, round as usize % 2, rng.normal())).unwrap();
+    }
+    let prior = LinPoolConfig::default().pooled.prior_shape;
+    let n: f64 = (0..2).map(|action| 2.0 * (policy.learner().posterior(action).noise_shape() - prior)).sum();
+    // 1/(1 − 2^(−1/100)), up to what blocks add.
+    assert!((135.0..175.0).contains(&n), "{n}");
 }
