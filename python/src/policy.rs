@@ -194,7 +194,7 @@ impl PolicyBase {
 
     /// Adds an action to the running policy and returns its index. Nothing that was learned about the others changes.
     ///
-    /// The new action is tried ``initial_pulls`` times first. Masks and probabilities have one entry more from now on; earlier
+    /// The new action is soon tried ``initial_pulls`` times. Masks and probabilities have one entry more from now on; earlier
     /// snapshots keep their number of actions.
     fn add_action(&self, py: Python<'_>) -> PyResult<usize> {
         self.change(py, |policy| policy.add_action())
